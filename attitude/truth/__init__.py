@@ -1,0 +1,1 @@
+"""Truth models: exact and structure-preserving motion beside the flight loop."""

@@ -1,0 +1,1 @@
+"""Scenarios, studies, papers, benchmarks and the command line."""
