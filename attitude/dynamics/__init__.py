@@ -1,0 +1,1 @@
+"""Flight propagators: rigid body, gyrostat and damped gyrostat as quaternion variational integrators."""

@@ -1,0 +1,105 @@
+"""What goes into a propagator and what comes out: `State`, `Trajectory`, `Linearisation`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attitude.core import checks
+from attitude.core.jit import Array
+
+
+class Carried(NamedTuple):
+    """The kernels' state, so that a step goes on without rounding; `stamp` tells whether `out` was changed since."""
+
+    body: object
+    x: Array
+    out: Array
+    stamp: bytes
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class State:
+    """Attitude and rate of a body, and of what turns inside it.
+
+    `q` `(4,)` body to inertial; `omega` `(3,)` body rate, rad/s; `rotor_momentum` `(W,)` momentum of each rotor,
+    N·m·s, as the body's `rotors` defines it (default: rotors at rest relative to the body); `damper_omega` `(3,)`
+    inertial rate of the damper's sphere in body axes, rad/s (default: at rest).
+    """
+
+    q: ArrayLike
+    omega: ArrayLike
+    rotor_momentum: ArrayLike | None = None
+    damper_omega: ArrayLike | None = None
+    # What the kernels go on with, if this state came from one; `None` for a state made by hand.
+    carried: Carried | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", checks.unit_quaternion(self.q, "q"))
+        object.__setattr__(self, "omega", checks.array(self.omega, "omega", (3,)))
+        if self.rotor_momentum is not None:
+            object.__setattr__(self, "rotor_momentum", checks.array(self.rotor_momentum, "rotor_momentum", (None,)))
+        if self.damper_omega is not None:
+            object.__setattr__(self, "damper_omega", checks.array(self.damper_omega, "damper_omega", (3,)))
+
+
+def computed_state(body: object, x: Array, out: Array, rotor_momentum: Array | None, damped: bool) -> State:
+    """State from a kernel's read-out `(10,)`: no checks, and it carries the kernels' own numbers along."""
+    state = object.__new__(State)
+    object.__setattr__(state, "q", out[:4])
+    object.__setattr__(state, "omega", out[4:7])
+    object.__setattr__(state, "rotor_momentum", rotor_momentum)
+    object.__setattr__(state, "damper_omega", out[7:] if damped else None)
+    object.__setattr__(state, "carried", Carried(body, x, out, _stamp(out, rotor_momentum)))
+    return state
+
+
+def carried_on(state: State, body: object) -> Array | None:
+    """The kernels' state behind `state`, if it was computed for `body` and nobody has written to its arrays since."""
+    carried = state.carried
+    if carried is None or carried.body is not body:
+        return None
+    return carried.x if carried.stamp == _stamp(carried.out, state.rotor_momentum) else None
+
+
+def _stamp(out: Array, rotor_momentum: ArrayLike | None) -> bytes:
+    return out.tobytes() if rotor_momentum is None else out.tobytes() + np.asarray(rotor_momentum).tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Kept rows of a run, N of them with the start: everything in SI units.
+
+    `t` `(N,)`; `q` `(N, 4)`; `omega` `(N, 3)` body axes; `momentum` `(N, 3)` total, inertial axes; `energy` `(N,)`
+    kinetic, rotors and damper included; `rotor_momentum` `(N, W)`; `damper_omega` `(N, 3)`, zero without a damper;
+    `final`, the state after the last step, kept or not.
+    """
+
+    t: Array
+    q: Array
+    omega: Array
+    momentum: Array
+    energy: Array
+    rotor_momentum: Array
+    damper_omega: Array
+    final: State
+
+
+@dataclass(frozen=True, eq=False)
+class Linearisation:
+    """A step and the exact derivatives of its discrete map; rows `[θ, ω]`, with a damper `[θ, ω, ω_damper]`.
+
+    `by_state` (n, n) by the same quantities at the start, θ the body-frame attitude error `q_true = q ⊗ exp(θ)`;
+    `by_torque` (n, 3); `by_rotor_momentum` (n, W) by the rotors' momentum at the start, the rate held;
+    `by_rotor_input` (n, W) by what the step takes: the motor torque of driven rotors, the momentum at the end of the
+    step of prescribed ones.
+    """
+
+    state: State
+    by_state: Array
+    by_torque: Array
+    by_rotor_momentum: Array
+    by_rotor_input: Array
