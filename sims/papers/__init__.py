@@ -1,0 +1,1 @@
+"""One file per source paper: its printed numbers and figures, reproduced."""
