@@ -1,0 +1,1 @@
+"""Speed and accuracy as ratios to peers, measured in one run."""
