@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attitude.core import checks, quaternion
+from attitude.core import checks
 from attitude.core.increment import NO_INCREMENT, OK
 from attitude.core.jit import Array, on_warm_up
 from attitude.dynamics.composition import stages
@@ -18,12 +18,14 @@ from attitude.dynamics.rigid_body import RigidBody
 from attitude.dynamics.state import Linearisation, State, Trajectory, carried_on, computed_state
 from attitude.dynamics.step import (
     NOT_FINITE,
+    READ_OUT,
     STATE,
     TANGENT,
     one_step,
     one_step_linearised,
-    read_out,
+    read_out_rows,
     run_steps,
+    write_in,
 )
 
 WHOLE_STEP = np.inf  # max_increment of the kernels when steps are not split
@@ -56,7 +58,7 @@ class Propagator:
         self._kernel_body = _kernel_body(body, self.order)  # leading arguments of every kernel
         self._axes_P = np.ascontiguousarray(body.R_BP.T @ body.rotor_axes)  # (3, W) rotor axes, principal
         self._seeds = _seeds(body, self._axes_P)
-        self._no_input = np.zeros((1, 6))
+        self._no_input, self._no_rotors, self._at_rest = np.zeros((1, 6)), np.zeros(0), np.zeros(3)
 
     def __repr__(self) -> str:
         return f"Propagator({self.body!r}, order={self.order}, max_increment={self.max_increment})"
@@ -78,7 +80,7 @@ class Propagator:
         h = checks.positive(h, "h")
         start, wheels = self._start(x)
         inputs, wheels = self._inputs(h, wheels, torque, motor_torque, rotor_momentum)
-        end, out = start.copy(), np.empty(10)
+        end, out = start.copy(), np.empty(READ_OUT)
         status = one_step(*self._kernel_body, end, inputs, h, self._limit, np.empty(STATE), NO_TANGENTS, out)
         self._raise_if(status, h)
         return self._state(end, out, wheels)
@@ -103,7 +105,7 @@ class Propagator:
         h = checks.positive(h, "h")
         start, wheels = self._start(x)
         inputs, wheels = self._inputs(h, wheels, torque, motor_torque, rotor_momentum)
-        end, out, tangents = start.copy(), np.empty(10), self._seeds.copy()
+        end, out, tangents = start.copy(), np.empty(READ_OUT), self._seeds.copy()
         n = 9 if self.body.damper_inertia > 0.0 else 6
         jacobian = np.empty((n, tangents.shape[0]))
         status = one_step_linearised(
@@ -112,7 +114,9 @@ class Propagator:
         )  # fmt: skip
         self._raise_if(status, h)
         state = self._state(end, out, wheels)
-        by_state, by_torque, by_start, by_rate = np.split(jacobian, np.cumsum([n, 3, wheels.size]), axis=1)
+        rotors, rates = n + 3, n + 3 + wheels.size  # where their columns begin
+        by_state, by_torque = jacobian[:, :n].copy(), jacobian[:, n:rotors].copy()
+        by_start, by_rate = jacobian[:, rotors:rates].copy(), jacobian[:, rates:].copy()
         if getattr(self.body, "rotors", DRIVEN) == DRIVEN:
             return Linearisation(state, by_state, by_torque, by_start, by_rate)
         # the rotors' momentum goes linearly from start to end: its rate is (end − start)/h
@@ -156,13 +160,18 @@ class Propagator:
     # -------------------------------------------------------------- what a state means for this body
     def momentum(self, x: State) -> Array:
         """Total angular momentum `(3,)` in inertial axes, N·m·s."""
-        start, _ = self._start(x)
-        return quaternion.rotate(start[:4], start[4:7])
+        return self._read_out(self._start(x)[0][None])[0, 10:13]
 
     def energy(self, x: State) -> float:
         """Kinetic energy, rotors and damper included, J."""
         start, wheels = self._start(x)
-        return float(self._energy(start[None], wheels[None])[0])
+        out = self._read_out(start[None])
+        return float(out[0, 13] + self.body.rotor_energy(out[:, 4:7], wheels[None])[0])
+
+    def _read_out(self, rows: Array) -> Array:
+        out = np.empty((rows.shape[0], READ_OUT))
+        read_out_rows(self._kernel_body[0], rows, out)
+        return out
 
     def _start(self, x: State) -> tuple[Array, Array]:
         """The kernels' state of `x`, not to be written to, and the momentum of each rotor."""
@@ -171,22 +180,20 @@ class Propagator:
         start = carried_on(x, self.body)
         if start is None:
             return self._from_user(x)
-        return start, np.asarray(x.rotor_momentum if x.rotor_momentum is not None else ())
+        return start, self._no_rotors if x.rotor_momentum is None else x.rotor_momentum
 
     def _from_user(self, x: State) -> tuple[Array, Array]:
-        body, omega = self.body, np.asarray(x.omega)
-        width = body.rotor_axes.shape[1]
-        wheels = body.rotor_momentum_at_rest(omega) if x.rotor_momentum is None else np.asarray(x.rotor_momentum)
+        body, omega = self.body, x.omega
+        width = self._axes_P.shape[1]
+        wheels = body.rotor_momentum_at_rest(omega) if x.rotor_momentum is None else x.rotor_momentum
         if wheels.shape != (width,):
             raise ValueError(f"rotor_momentum must have shape ({width},), one for each rotor, got {wheels.shape}")
         if x.damper_omega is not None and body.damper_inertia == 0.0:
             raise ValueError("damper_omega must be left out: this body has no damper")
-        start = np.zeros(STATE)
-        start[:4] = quaternion.product(x.q, body.q_BP)
+        start = np.empty(STATE)
         start[7:10] = self._axes_P @ wheels
-        if x.damper_omega is not None:
-            start[10:13] = body.damper_inertia * (np.asarray(x.damper_omega) @ body.R_BP)
-        start[4:7] = body.moments * (omega @ body.R_BP) + start[7:10] + start[10:13]
+        damper_omega = self._at_rest if x.damper_omega is None else x.damper_omega
+        write_in(self._kernel_body[0], x.q, omega, damper_omega, start)
         if not np.isfinite(start).all():
             raise ValueError(f"omega must give a finite momentum, got {omega.tolist()} rad/s")
         return start, wheels
@@ -194,29 +201,20 @@ class Propagator:
     def _state(self, x: Array, out: Array, wheels: Array) -> State:
         return computed_state(self.body, x, out, wheels if wheels.size else None, self.body.damper_inertia > 0.0)
 
-    def _energy(self, rows: Array, wheels: Array) -> Array:
-        body = self.body
-        omega_P = (rows[:, 4:7] - rows[:, 7:10] - rows[:, 10:13]) / body.moments
-        energy = 0.5 * np.sum(body.moments * omega_P**2, axis=1) + body.rotor_energy(omega_P @ body.R_BP.T, wheels)
-        if body.damper_inertia > 0.0:
-            energy = energy + 0.5 * np.sum(rows[:, 10:13] ** 2, axis=1) / body.damper_inertia
-        return np.asarray(energy)
-
     def _trajectory(self, rows: Array, spacing: float, wheels: Array, end: Array, last: Array) -> Trajectory:
-        body = self.body
-        omega_P = (rows[:, 4:7] - rows[:, 7:10] - rows[:, 10:13]) / body.moments
-        damper = rows[:, 10:13] / body.damper_inertia if body.damper_inertia > 0.0 else rows[:, 10:13]
-        out = np.empty(10)
-        read_out(self._kernel_body[0], end, out)
+        out = self._read_out(rows)
+        q, omega, damper_omega, momentum, energy = (
+            out[:, columns].copy() for columns in (slice(0, 4), slice(4, 7), slice(7, 10), slice(10, 13), 13)
+        )
         return Trajectory(
             t=np.asarray(spacing * np.arange(rows.shape[0]), dtype=np.float64),
-            q=quaternion.product(rows[:, :4], quaternion.conjugate(body.q_BP)),
-            omega=omega_P @ body.R_BP.T,
-            momentum=quaternion.rotate(rows[:, :4], rows[:, 4:7]),
-            energy=self._energy(rows, wheels),
+            q=q,
+            omega=omega,
+            momentum=momentum,
+            energy=energy + self.body.rotor_energy(omega, wheels),
             rotor_momentum=wheels,
-            damper_omega=damper @ body.R_BP.T,
-            final=self._state(end, out, last),
+            damper_omega=damper_omega,
+            final=self._state(end, self._read_out(end[None])[0], last),
         )
 
     # -------------------------------------------------------------- inputs
@@ -302,7 +300,7 @@ def _checked_increment(max_increment: float | None) -> float | None:
 def _kernel_body(body: RigidBody, order: int) -> tuple[Array, int, Array, Array, Array]:
     """`body`, `terms`, `sigma`, `delta`, `stages` as the kernels of `step.py` take them."""
     composed = isinstance(body, Gyrostat)
-    numbers = np.array([*body.moments, *body.q_BP, body.damper_inertia, body.damping])
+    numbers = np.array([*body.moments, *body.q_BP, body.damper_inertia, body.damping, *(1.0 / body.moments)])
     sigma, delta = series(body.moments, 2 if composed else order)
     return numbers, 0 if composed else terms(order), sigma, delta, stages(order if composed else 2)
 

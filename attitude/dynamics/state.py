@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from attitude.core import checks
@@ -21,7 +20,7 @@ class Carried(NamedTuple):
     stamp: bytes
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, init=False)
 class State:
     """Attitude and rate of a body, and of what turns inside it.
 
@@ -30,30 +29,41 @@ class State:
     inertial rate of the damper's sphere in body axes, rad/s (default: at rest).
     """
 
-    q: ArrayLike
-    omega: ArrayLike
-    rotor_momentum: ArrayLike | None = None
-    damper_omega: ArrayLike | None = None
+    q: Array
+    omega: Array
+    rotor_momentum: Array | None
+    damper_omega: Array | None
     # What the kernels go on with, if this state came from one; `None` for a state made by hand.
-    carried: Carried | None = field(init=False, default=None, repr=False)
+    carried: Carried | None = field(repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "q", checks.unit_quaternion(self.q, "q"))
-        object.__setattr__(self, "omega", checks.array(self.omega, "omega", (3,)))
-        if self.rotor_momentum is not None:
-            object.__setattr__(self, "rotor_momentum", checks.array(self.rotor_momentum, "rotor_momentum", (None,)))
-        if self.damper_omega is not None:
-            object.__setattr__(self, "damper_omega", checks.array(self.damper_omega, "damper_omega", (3,)))
+    def __init__(
+        self,
+        q: ArrayLike,
+        omega: ArrayLike,
+        rotor_momentum: ArrayLike | None = None,
+        damper_omega: ArrayLike | None = None,
+    ) -> None:
+        _fill(
+            self,
+            q=checks.unit_quaternion(q, "q"),
+            omega=checks.array(omega, "omega", (3,)),
+            rotor_momentum=None if rotor_momentum is None else checks.array(rotor_momentum, "rotor_momentum", (None,)),
+            damper_omega=None if damper_omega is None else checks.array(damper_omega, "damper_omega", (3,)),
+            carried=None,
+        )
+
+
+def _fill(state: State, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(state, name, value)
 
 
 def computed_state(body: object, x: Array, out: Array, rotor_momentum: Array | None, damped: bool) -> State:
-    """State from a kernel's read-out `(10,)`: no checks, and it carries the kernels' own numbers along."""
+    """State from a kernel's read-out `(14,)`: no checks, and it carries the kernels' own numbers along."""
     state = object.__new__(State)
-    object.__setattr__(state, "q", out[:4])
-    object.__setattr__(state, "omega", out[4:7])
-    object.__setattr__(state, "rotor_momentum", rotor_momentum)
-    object.__setattr__(state, "damper_omega", out[7:] if damped else None)
-    object.__setattr__(state, "carried", Carried(body, x, out, _stamp(out, rotor_momentum)))
+    carried = Carried(body, x, out, _stamp(out, rotor_momentum))
+    damper_omega = out[7:10] if damped else None
+    _fill(state, q=out[:4], omega=out[4:7], rotor_momentum=rotor_momentum, damper_omega=damper_omega, carried=carried)
     return state
 
 
@@ -65,8 +75,8 @@ def carried_on(state: State, body: object) -> Array | None:
     return carried.x if carried.stamp == _stamp(carried.out, state.rotor_momentum) else None
 
 
-def _stamp(out: Array, rotor_momentum: ArrayLike | None) -> bytes:
-    return out.tobytes() if rotor_momentum is None else out.tobytes() + np.asarray(rotor_momentum).tobytes()
+def _stamp(out: Array, rotor_momentum: Array | None) -> bytes:
+    return out.tobytes() if rotor_momentum is None else out.tobytes() + rotor_momentum.tobytes()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ compensation keeps roundoff from piling up: after a million steps momentum and e
 acts as half an impulse at each end of a substep. Inputs, constant over a step:
 `inputs[row, 0:3]` torque, `inputs[row, 3:6]` rate of `rho`.
 
-The body `(9,)`: `body[0:3]` principal moments of the carrier, `body[3:7]` the quaternion from principal to body axes,
-`body[7]` inertia of the damper's sphere (0 for none), `body[8]` damping. `terms`, `sigma`, `delta` are the preprocessed
-inertia (`preprocessed.py`; 0 terms for none) and `stages` the weights of the composition, `[1.0]` for none. All are
-plain arguments, and rows are given by index: numba counts references for every array it takes out of a tuple or
-slices, which would cost more than a step.
+The body `(12,)`: `body[0:3]` principal moments of the carrier, `body[3:7]` the quaternion from principal to body axes,
+`body[7]` inertia of the damper's sphere (0 for none), `body[8]` damping, `body[9:12]` inverse moments. `terms`,
+`sigma`, `delta` are the preprocessed inertia (`preprocessed.py`; 0 terms for none) and `stages` the weights of the
+composition, `[1.0]` for none. All are plain arguments, and rows are given by index: a tuple of arrays or a slice
+would be taken apart and counted at every call.
 
 A tangent `t` `(18,)` is a small change of all that a step depends on, carried along exactly:
 
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 
-from attitude.core.increment import NO_INCREMENT, OK, increment_matrix, solve_increment
+from attitude.core.increment import NO_INCREMENT, OK, increment_matrix, solve_increment, solve_increment_from
 from attitude.core.jit import Array
 from attitude.core.jit import bare_kernel as kernel
 from attitude.core.linalg import inverse3
@@ -38,13 +38,15 @@ from attitude.dynamics.damper import (
     sphere_inverse,
     sphere_momentum_slope,
 )
-from attitude.dynamics.preprocessed import modified, modified_with_slopes
+from attitude.dynamics.preprocessed import SHAPE, modified, modified_with_slopes
 
 STATE = 20
 TANGENT = 18
+READ_OUT = 14
 NOT_FINITE = 2
 TOO_MANY_SUBSTEPS = 3
 MAX_SUBSTEPS = 100_000_000
+MOST_TERMS = SHAPE[0]  # a constant, so that the series is unrolled; coefficients past the order's terms are zero
 
 
 @kernel
@@ -54,14 +56,30 @@ def _free_increment(
     """`(φ, s, status)` of a body without rotors or damper, with the preprocessed inertia."""
     p1, p2, p3 = x[4], x[5], x[6]
     J1, J2, J3 = body[0], body[1], body[2]
+    w1, w2, w3 = p1 * body[9], p2 * body[10], p3 * body[11]
     if terms > 0:
-        w1, w2, w3 = p1 / J1, p2 / J2, p3 / J3
         H, C = 0.5 * (p1 * w1 + p2 * w2 + p3 * w3), 0.5 * (p1 * p1 + p2 * p2 + p3 * p3)
-        s, d = modified(terms, sigma, delta, h, H, C)
-        J1, J2, J3 = J1 / (1.0 + s + d * J1), J2 / (1.0 + s + d * J2), J3 / (1.0 + s + d * J3)
-        if not (J1 > 0.0 and J2 > 0.0 and J3 > 0.0):  # far outside the series' domain
+        s, d = modified(MOST_TERMS, sigma, delta, h, H, C)
+        k1, k2, k3 = 1.0 + s + d * J1, 1.0 + s + d * J2, 1.0 + s + d * J3  # J̃ = J/k
+        if not (k1 > 0.0 and k2 > 0.0 and k3 > 0.0):  # far outside the series' domain
             return 0.0, 0.0, 0.0, 1.0, NO_INCREMENT
-    return solve_increment(J1, J2, J3, 0.0, 0.0, 0.0, h * p1, h * p2, h * p3)
+        J1, J2, J3 = J1 / k1, J2 / k2, J3 / k3
+        w1, w2, w3 = k1 * w1, k2 * w2, k3 * w3
+    k = 0.5 * h
+    return solve_increment_from(J1, J2, J3, 0.0, 0.0, 0.0, h * p1, h * p2, h * p3, k * w1, k * w2, k * w3)
+
+
+@kernel
+def _increment(
+    body: Array, terms: int, sigma: Array, delta: Array, x: Array, h: float
+) -> tuple[float, float, float, float, int]:
+    """`(φ, s, status)` of a body without damper, with or without rotors."""
+    if x[7] == 0.0 and x[8] == 0.0 and x[9] == 0.0:
+        return _free_increment(body, terms, sigma, delta, x, h)
+    k = 0.5 * h
+    return solve_increment(
+        body[0], body[1], body[2], k * x[7], k * x[8], k * x[9], h * x[4], h * x[5], h * x[6]
+    )
 
 
 @kernel
@@ -107,13 +125,8 @@ def substep(
     _kick(x, inputs, row, 0.5 * h)
     if body[7] > 0.0:
         f1, f2, f3, s, status = _damped_increment(body, x, h)
-    elif x[7] != 0.0 or x[8] != 0.0 or x[9] != 0.0:
-        k = 0.5 * h
-        f1, f2, f3, s, status = solve_increment(
-            body[0], body[1], body[2], k * x[7], k * x[8], k * x[9], h * x[4], h * x[5], h * x[6]
-        )
     else:
-        f1, f2, f3, s, status = _free_increment(body, terms, sigma, delta, x, h)
+        f1, f2, f3, s, status = _increment(body, terms, sigma, delta, x, h)
     _turn(x, f1, f2, f3, s)
     if body[7] > 0.0:
         x[10], x[11], x[12] = rotate_xyz(-f1, -f2, -f3, s, x[10], x[11], x[12])
@@ -172,17 +185,16 @@ def _free_tangents(
     """
     p1, p2, p3, k = x[4], x[5], x[6], 0.5 * h
     I1, I2, I3 = body[0], body[1], body[2]
-    w1, w2, w3 = p1 / I1, p2 / I2, p3 / I3
+    w1, w2, w3 = p1 * body[9], p2 * body[10], p3 * body[11]
     r1, r2, r3 = k * x[7], k * x[8], k * x[9]
     J1, J2, J3 = I1, I2, I3
     s_H = s_C = d_H = d_C = 0.0
     if terms > 0:
         H, C = 0.5 * (p1 * w1 + p2 * w2 + p3 * w3), 0.5 * (p1 * p1 + p2 * p2 + p3 * p3)
-        s, d, s_H, s_C, d_H, d_C = modified_with_slopes(terms, sigma, delta, h, H, C)
-        J1, J2, J3 = I1 / (1.0 + s + d * I1), I2 / (1.0 + s + d * I2), I3 / (1.0 + s + d * I3)
-        if not (J1 > 0.0 and J2 > 0.0 and J3 > 0.0):
-            return 0.0, NO_INCREMENT
-    f1, f2, f3, s, status = solve_increment(J1, J2, J3, r1, r2, r3, h * p1, h * p2, h * p3)
+        s, d, s_H, s_C, d_H, d_C = modified_with_slopes(MOST_TERMS, sigma, delta, h, H, C)
+        k1, k2, k3 = 1.0 + s + d * I1, 1.0 + s + d * I2, 1.0 + s + d * I3
+        J1, J2, J3 = I1 / k1, I2 / k2, I3 / k3
+    f1, f2, f3, s, status = _increment(body, terms, sigma, delta, x, h)
     m1, m2, m3, m4, m5, m6, m7, m8, m9 = inverse3(*increment_matrix(J1, J2, J3, r1, r2, r3, f1, f2, f3, s))
     a1, a2, a3 = J1 * J1 * f1, J2 * J2 * f2, J3 * J3 * f3
     H1, H2, H3 = _lever(f1, f2, f3, s, a1 * (s_H / I1 + d_H), a2 * (s_H / I2 + d_H), a3 * (s_H / I3 + d_H))
@@ -388,14 +400,42 @@ def run_steps(
 
 # ------------------------------------------------------------------ between principal axes and the user's
 @kernel
+def write_in(body: Array, q: Array, omega: Array, damper_omega: Array, x: Array) -> None:
+    """State `x` from attitude, rate and damper rate in body axes; `x[7:10]`, the rotors, is there already."""
+    a, b, c, d = body[3], body[4], body[5], body[6]
+    x[0], x[1], x[2], x[3] = product_xyzw(q[0], q[1], q[2], q[3], a, b, c, d)
+    w1, w2, w3 = rotate_xyz(-a, -b, -c, d, omega[0], omega[1], omega[2])
+    d1, d2, d3 = rotate_xyz(-a, -b, -c, d, damper_omega[0], damper_omega[1], damper_omega[2])
+    x[10], x[11], x[12] = body[7] * d1, body[7] * d2, body[7] * d3
+    x[4], x[5], x[6] = body[0] * w1 + x[7] + x[10], body[1] * w2 + x[8] + x[11], body[2] * w3 + x[9] + x[12]
+    for i in range(13, STATE):
+        x[i] = 0.0
+
+
+@kernel
 def read_out(body: Array, x: Array, out: Array) -> None:
-    """`out` `(10,)` = attitude, rate and damper rate in body axes, from the state `x` in principal axes."""
+    """What the state `x` in principal axes says, `out` `(14,)`.
+
+    `out[0:4]` attitude, `out[4:7]` rate, `out[7:10]` damper rate, in body axes; `out[10:13]` total momentum in
+    inertial axes; `out[13]` kinetic energy without the rotors'.
+    """
     a, b, c, d = body[3], body[4], body[5], body[6]
     out[0], out[1], out[2], out[3] = product_xyzw(x[0], x[1], x[2], x[3], -a, -b, -c, d)
-    m = 1.0 / body[7] if body[7] > 0.0 else 0.0
-    w1, w2, w3 = (x[4] - x[7] - x[10]) / body[0], (x[5] - x[8] - x[11]) / body[1], (x[6] - x[9] - x[12]) / body[2]
+    p1, p2, p3 = x[4] - x[7] - x[10], x[5] - x[8] - x[11], x[6] - x[9] - x[12]
+    w1, w2, w3 = p1 / body[0], p2 / body[1], p3 / body[2]
     out[4], out[5], out[6] = rotate_xyz(a, b, c, d, w1, w2, w3)
-    out[7], out[8], out[9] = rotate_xyz(a, b, c, d, m * x[10], m * x[11], m * x[12])
+    m = 1.0 / body[7] if body[7] > 0.0 else 0.0
+    d1, d2, d3 = m * x[10], m * x[11], m * x[12]
+    out[7], out[8], out[9] = rotate_xyz(a, b, c, d, d1, d2, d3)
+    out[10], out[11], out[12] = rotate_xyz(x[0], x[1], x[2], x[3], x[4], x[5], x[6])
+    out[13] = 0.5 * (p1 * w1 + p2 * w2 + p3 * w3 + x[10] * d1 + x[11] * d2 + x[12] * d3)
+
+
+@kernel
+def read_out_rows(body: Array, rows: Array, out: Array) -> None:
+    """`read_out` of every row, `out` `(N, 14)`."""
+    for n in range(rows.shape[0]):
+        read_out(body, rows[n], out[n])
 
 
 @kernel

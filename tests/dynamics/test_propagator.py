@@ -275,7 +275,7 @@ def test_run_is_bit_for_bit_the_steps(body, max_increment):
 def test_writing_to_a_computed_state_is_noticed():
     propagator = att.Propagator(att.RigidBody(BODY))
     x = propagator.step(att.State(Q0, RATE), 0.1)
-    expected = propagator.step(att.State(x.q, x.omega + [0.1, 0.0, 0.0]), 0.1)
+    expected = propagator.step(att.State(x.q, x.omega + np.array([0.1, 0.0, 0.0])), 0.1)
     x.omega[0] += 0.1
     np.testing.assert_allclose(propagator.step(x, 0.1).omega, expected.omega, rtol=1e-15)
 
@@ -326,7 +326,7 @@ def test_one_signature_per_kernel():
     propagator = att.Propagator(body, order=4, max_increment=0.25)
     propagator.linearise(att.State([0, 0, 0, 1], [1, 0, 0]), 1, torque=[1, 0, 0], motor_torque=[0])
     propagator.run(att.State([0, 0, 0, 1], [1, 0, 0]), 1, 3, torque=np.zeros((3, 3), dtype=np.float32))
-    for kernel in (kernels.run_steps, kernels.one_step, kernels.one_step_linearised, kernels.read_out):
+    for kernel in (kernels.run_steps, kernels.one_step, kernels.one_step_linearised, kernels.read_out_rows):
         assert len(kernel.signatures) == 1
 
 
@@ -394,13 +394,18 @@ def test_inertia_that_no_body_has_warns():
         att.RigidBody(np.diag([1.0, 2.0, 3.5]))
 
 
-@pytest.mark.parametrize("rate", [1e-320, 1e-160, 1e100, 1e160, 1e300])
 @pytest.mark.parametrize("max_increment", [None, 0.25])
-def test_extreme_rates_give_a_finite_answer_or_an_error(rate, max_increment):
+@pytest.mark.parametrize("rate", [0.0, 1e-320, 1e-160, 1.0])
+def test_tiny_rates_give_a_finite_answer(rate, max_increment):
     propagator = att.Propagator(att.RigidBody(BODY), order=12, max_increment=max_increment)
-    try:
-        x = propagator.step(att.State(Q0, [rate, -rate, 0.0]), 1e-3)
-    except ValueError as error:
-        assert rate > 1.0, error
-    else:
-        assert np.isfinite(np.concatenate([x.q, x.omega])).all()
+    x = propagator.step(att.State(Q0, [rate, -rate, 0.0]), 1e-3)
+    assert np.isfinite(np.concatenate([x.q, x.omega])).all()
+    np.testing.assert_allclose(x.omega, [rate, -rate, 0.0], atol=1e-2 * rate)
+
+
+@pytest.mark.parametrize("max_increment", [None, 0.25])
+@pytest.mark.parametrize("rate", [1e100, 1e160, 1e300, 1e308])
+def test_rates_beyond_all_bounds_are_errors(rate, max_increment):
+    propagator = att.Propagator(att.RigidBody(BODY), order=12, max_increment=max_increment)
+    with pytest.raises(ValueError, match=r"h = 0.001 s|omega must give a finite momentum"):
+        propagator.step(att.State(Q0, [rate, -rate, 0.0]), 1e-3)

@@ -28,7 +28,7 @@ def test_free_body_million_steps(inertia, order):
     assert len(run.t) == 1001
     assert relative_drift(run.momentum) <= 1e-13
     assert np.abs(run.energy / run.energy[0] - 1.0).max() <= 1e-13
-    assert np.abs(np.linalg.norm(run.q, axis=1) - 1.0).max() <= 4e-16  # one rounding
+    assert np.abs(np.linalg.norm(run.q, axis=1) - 1.0).max() <= 1e-15  # a few roundings
 
 
 def test_gyrostat_random_motor_torques_keep_total_momentum():
