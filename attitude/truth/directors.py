@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attitude.core import quaternion
+from attitude.core import checks, quaternion
 from attitude.core.jit import Array
 from attitude.truth.directors_kernels import run_energy_momentum, run_lagrange_dalembert, workspace
 
@@ -37,15 +37,6 @@ SPLIT_TOLERANCE = 1e-12  # relative size of J13, J23 and of asymmetry that count
 
 
 # ------------------------------------------------------------------ checks at the door
-def _array(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    array = np.ascontiguousarray(values, dtype=np.float64)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {array.tolist() if array.size < 10 else 'NaN or infinity'}")
-    return array
-
-
 def _check_inertia(J: Array) -> None:
     scale = float(np.max(np.abs(J)))
     if np.max(np.abs(J - J.T)) > SPLIT_TOLERANCE * scale:
@@ -78,8 +69,8 @@ def _sample(moment: Moment | None, h: float, steps: int, taken: int) -> Array:
     if moment is None:
         return np.zeros((taken, 3))
     if callable(moment):
-        return _array(moment(_times(h, taken - 1) + 0.5 * h), (taken, 3), "moment(t)")
-    samples = _array(moment, (steps, 3), "moment")
+        return checks.array(moment(_times(h, taken - 1) + 0.5 * h), "moment(t)", (taken, 3))
+    samples = checks.array(moment, "moment", (steps, 3))
     return np.concatenate([samples, samples[-1:]])[:taken]
 
 
@@ -116,7 +107,7 @@ class DirectorBody:
 
     def __post_init__(self) -> None:
         """Check the inertia and derive Euler's form of it."""
-        J = _array(self.inertia, (3, 3), "inertia")
+        J = checks.array(self.inertia, "inertia", (3, 3))
         _check_inertia(J)
         object.__setattr__(self, "inertia", J)
         object.__setattr__(self, "euler", 0.5 * np.trace(J) * np.eye(3) - 0.5 * (J + J.T))
@@ -131,8 +122,8 @@ class DirectorState:
 
     def __post_init__(self) -> None:
         """Check that the directors are a frame and that the velocities are those of a rigid rotation."""
-        D = _array(self.directors, (3, 3), "directors")
-        V = _array(self.velocities, (3, 3), "velocities")
+        D = checks.array(self.directors, "directors", (3, 3))
+        V = checks.array(self.velocities, "velocities", (3, 3))
         miss = float(np.max(np.abs(D @ D.T - np.eye(3))))
         if miss > START_TOLERANCE or np.linalg.det(D) < 0.0:
             raise ValueError(f"directors must be orthonormal and right-handed, got {D.tolist()} ({miss:.3g} off)")
@@ -145,8 +136,8 @@ class DirectorState:
     @classmethod
     def from_attitude(cls, q: ArrayLike, omega_B: ArrayLike) -> DirectorState:
         """State of attitude `q` `[x, y, z, w]` (normalised) and body rate `omega_B`, rad/s."""
-        directors = directors_from_attitude(_array(q, (4,), "q"))
-        return cls(directors, velocities_from_rate(directors, _array(omega_B, (3,), "omega_B")))
+        directors = directors_from_attitude(checks.array(q, "q", (4,)))
+        return cls(directors, velocities_from_rate(directors, checks.array(omega_B, "omega_B", (3,))))
 
     def as_attitude(self) -> tuple[Array, Array]:
         """Attitude quaternion and body rate, rad/s."""

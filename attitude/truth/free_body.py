@@ -46,6 +46,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attitude.core import checks
 from attitude.core import quaternion as qn
 from attitude.core.jit import Array
 
@@ -408,28 +409,11 @@ def _numbers(values: ArrayLike, name: str) -> Array:
         raise ValueError(f"{name} must be an array of real numbers, got {values!r}") from error
 
 
-def _checked(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    """A finite float64 copy of the right shape."""
-    array = _numbers(values, name)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {array.tolist()}")
-    return array
-
-
 def _checked_inertia(values: ArrayLike) -> Array:
-    inertia = _checked(values, (3, 3), "inertia")
+    inertia = checks.array(values, "inertia", (3, 3))
     if np.max(np.abs(inertia - inertia.T)) > 1e-12 * np.max(np.abs(inertia)):
         raise ValueError(f"inertia must be symmetric to 1e-12, got {inertia.tolist()}")
     return inertia
-
-
-def _checked_attitude(values: ArrayLike) -> Array:
-    q = _checked(values, (4,), "q")
-    if abs(np.linalg.norm(q) - 1.0) > 1e-6:
-        raise ValueError(f"q must be of unit norm to 1e-6, got {q.tolist()} of norm {np.linalg.norm(q)}")
-    return qn.normalise(q)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -449,8 +433,8 @@ class FreeBody:
 
     def __init__(self, inertia: ArrayLike, q: ArrayLike, omega: ArrayLike) -> None:
         """Check the fields and find the constants of the motion."""
-        fields = {"inertia": _checked_inertia(inertia), "q": _checked_attitude(q)}
-        fields["omega"] = _checked(omega, (3,), "omega")
+        fields = {"inertia": _checked_inertia(inertia), "q": checks.unit_quaternion(q, "q")}
+        fields["omega"] = checks.array(omega, "omega", (3,))
         with localcontext(DIGITS):
             motion = _motion(fields["inertia"], fields["omega"])
         first, _ = motion.evaluate(np.zeros(()))

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from sims.papers.bcmr import conserved, continuous, control, discrete, reference, structure
 from sims.papers.bcmr.cases import ATTITUDE, ROUNDOFF, case
 from sims.papers.bcmr.conserved import Drift
+from sims.papers.drawing import save
 from sims.papers.table import Paper, Progress, Row
 
 NAME = "bloch-crouch-marsden-ratiu"
@@ -23,7 +24,6 @@ FLOOR = 1e-17  # what a logarithmic axis shows for zero
 
 def reproduce(out: Path, progress: Progress) -> Paper:
     """Table of every statement that can be measured, and three figures in `out`."""
-    out.mkdir(parents=True, exist_ok=True)
     groups = {
         "reference numbers": reference.rows, "continuous systems": continuous.rows,
         "symplectic structure": structure.rows, "discrete systems": discrete.rows, "optimal control": control.rows,
@@ -91,6 +91,4 @@ def order_figure(out: Path) -> Path:
 
 
 def _save(figure: Figure, out: Path, what: str) -> Path:
-    name = Path(f"{NAME}-{what}.png")
-    figure.savefig(out / name, dpi=120)
-    return name
+    return save(figure, out, f"{NAME}-{what}.png")

@@ -27,6 +27,7 @@ from attitude.truth.directors import (
     lagrange_dalembert,
     second_quotient,
 )
+from sims.papers.drawing import save
 from sims.papers.table import Paper, Progress, Row, bound, close, digits, statement
 
 NAME = "gebhardt-romero"
@@ -242,9 +243,7 @@ def _pair() -> tuple[Figure, Any, Any]:
 
 
 def _save(figure: Figure, out: Path, number: int) -> Path:
-    name = Path(f"{NAME}-fig{number:02d}.png")
-    figure.savefig(out / name, dpi=110)
-    return name
+    return save(figure, out, f"{NAME}-fig{number:02d}.png")
 
 
 def draw_momenta(case: Case, out: Path) -> Path:
@@ -317,7 +316,6 @@ def draw(cases: Sequence[Case], out: Path, progress: Progress) -> list[Path]:
 
 def reproduce(out: Path, progress: Progress) -> Paper:
     """Run the three cases, compare with tables 1 to 9, draw figures 1 to 12 into `out`."""
-    out.mkdir(parents=True, exist_ok=True)
     cases = []
     for number in (1, 2, 3):
         progress(f"case {number}", 0.15 * (number - 1))

@@ -427,14 +427,14 @@ def test_values_are_frozen_copies():
         ("inertia", np.zeros((3, 3)), "inertia must be positive definite"),
         ("inertia", [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "inertia must be positive definite"),
         ("inertia", [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "inertia must be positive definite"),
-        ("inertia", "steel", "inertia must be an array of real numbers"),
+        ("inertia", "steel", "inertia must be an array of numbers"),
         ("q", [0.0, 0.0, 1.0], r"q must have shape \(4,\)"),
-        ("q", [0.0, 0.0, 0.0, 0.0], "q must be of unit norm"),
-        ("q", [0.0, 0.0, 0.0, 1.1], "q must be of unit norm"),
+        ("q", [0.0, 0.0, 0.0, 0.0], "q must be a unit quaternion"),
+        ("q", [0.0, 0.0, 0.0, 1.1], "q must be a unit quaternion"),
         ("q", [0.0, 0.0, np.inf, 1.0], "q must be finite"),
         ("omega", [1.0, 2.0], r"omega must have shape \(3,\)"),
         ("omega", [1.0, np.nan, 0.0], "omega must be finite"),
-        ("omega", [1j, 0.0, 0.0], "omega must be an array of real numbers"),
+        ("omega", [1j, 0.0, 0.0], "omega must be an array of numbers"),
     ],
 )
 def test_bad_body_is_refused_by_name(field, value, message):

@@ -1,0 +1,56 @@
+"""What the propagator is meant to reach, and whether this run shows it; a busy machine may miss a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sims.bench.cold_start import FirstCall
+from sims.bench.scaling import Scaling
+from sims.bench.steps import StepRow
+from sims.bench.work_precision import WorkPrecision
+
+BASILISK = "Basilisk RK4"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`met` is None when nothing was measured, as without the peer."""
+
+    what: str
+    measured: float | None
+    limit: float
+    at_least: bool
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the measurement is on the right side of the limit."""
+        if self.measured is None:
+            return None
+        return self.measured >= self.limit if self.at_least else self.measured <= self.limit
+
+    @property
+    def verdict(self) -> str:
+        """One word."""
+        return {None: "not measured", True: "met", False: "missed"}[self.met]
+
+
+def goals(
+    steps: Sequence[StepRow], precision: WorkPrecision, scaling: Scaling, first: Sequence[FirstCall]
+) -> list[Goal]:
+    """All of them, in the order of the tables."""
+    cold, warm = max(row.empty_cache_seconds for row in first), max(row.warm_cache_seconds for row in first)
+    return [
+        Goal("time per step, order 12 over order 2", _ratio(steps, "order 12"), 1.4, False),
+        Goal("time per step, Basilisk RK4 over order 2", _ratio(steps, BASILISK), 40.0, True),
+        Goal("time to 1e-10 rad, heyoka at its default over our best", precision.default_ratio, 3.0, True),
+        Goal(f"energy, relative drift after {scaling.drift_steps:.0e} steps", scaling.energy_drift, 1e-12, False),
+        Goal(f"momentum, relative drift after {scaling.drift_steps:.0e} steps", scaling.momentum_drift, 1e-12, False),
+        Goal("distance from 1 of the exponent of cost against steps", abs(scaling.exponent - 1.0), 0.05, False),
+        Goal("first call, empty kernel cache, s", cold, 20.0, False),
+        Goal("first call, warm kernel cache, s", warm, 1.5, False),
+    ]
+
+
+def _ratio(rows: Sequence[StepRow], name: str) -> float | None:
+    return next((row.ratio for row in rows if row.name == name), None)

@@ -1,0 +1,48 @@
+"""All measurements of `attitude bench` in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from sims.bench import cold_start, machine, scaling, steps, work_precision
+from sims.bench.goals import Goal, goals
+from sims.papers.table import Progress
+
+
+@dataclass(frozen=True)
+class Report:
+    """The tables and where they were measured; times in s."""
+
+    quick: bool
+    seconds: float
+    machine: machine.Machine
+    steps: list[steps.StepRow]
+    work_precision: work_precision.WorkPrecision
+    scaling: scaling.Scaling
+    first_calls: list[cold_start.FirstCall]
+    goals: list[Goal]
+
+
+def measure(quick: bool, progress: Progress) -> Report:
+    """Every table, one after the other; the machine should have nothing else to do."""
+    begin, load = perf_counter(), machine.load()
+    first = cold_start.first_calls(cold_start.QUICK if quick else cold_start.FULL, _part(progress, 0.0, 0.2))
+    per_step = steps.step_table(steps.QUICK if quick else steps.FULL, _part(progress, 0.2, 0.5))
+    plan = work_precision.QUICK if quick else work_precision.FULL
+    precision = work_precision.work_precision(plan, _part(progress, 0.5, 0.9))
+    lengths = scaling.scaling(scaling.QUICK if quick else scaling.FULL, _part(progress, 0.9, 1.0))
+    verdicts = goals(per_step, precision, lengths, first)
+    where = machine.machine(load)
+    return Report(quick, perf_counter() - begin, where, per_step, precision, lengths, first, verdicts)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """What `--json` prints: the report, with the verdict beside each goal."""
+    verdicts = [{**vars(goal), "verdict": goal.verdict} for goal in report.goals]
+    return {**vars(report), "goals": verdicts}
+
+
+def _part(progress: Progress, begin: float, end: float) -> Progress:
+    return lambda what, fraction: progress(what, begin + (end - begin) * fraction)
