@@ -18,13 +18,17 @@ SYMMETRY_TOLERANCE = 1e-9  # relative to the largest entry: what rounding in a C
 def array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Array:
     """Finite float64 C-contiguous copy of `value`; `None` in `shape` allows any length."""
     try:
-        result = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufO":  # NumPy would drop an imaginary part, and read text
+            raise TypeError
+        result = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers of shape {_show(shape)}, got {value!r}") from None
     if len(result.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, result.shape, strict=True)):
         raise ValueError(f"{name} must have shape {_show(shape)}, got {result.shape}")
     if not np.isfinite(result).all():
-        raise ValueError(f"{name} must be finite, got {result.tolist()}")
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{name} must be finite, got {result[index]} at index {list(index)}")
     return result
 
 
@@ -36,8 +40,10 @@ def _show(shape: tuple[int | None, ...]) -> str:
 def number(value: Any, name: str) -> float:
     """Finite float."""
     try:
+        if isinstance(value, str | bytes | complex | np.complexfloating):
+            raise TypeError
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a number, got {value!r}") from None
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite, got {result}")
@@ -70,7 +76,7 @@ def count(value: Any, name: str, least: int = 1) -> int:
 def unit_quaternion(value: ArrayLike, name: str) -> Array:
     """Unit quaternion `(4,)`, normalised; farther than 1e-6 from unit norm is an error."""
     q = array(value, name, (4,))
-    norm = float(np.linalg.norm(q))
+    norm = math.hypot(*q)  # no overflow, whatever was given
     if abs(norm - 1.0) > UNIT_TOLERANCE:
         raise ValueError(f"{name} must be a unit quaternion [x, y, z, w] within {UNIT_TOLERANCE}, got norm {norm:.9g}")
     return np.asarray(q / norm)
@@ -90,9 +96,9 @@ def inertia(value: ArrayLike, name: str = "inertia") -> Array:
     """Symmetric positive definite 3×3, kg·m²; one that no mass distribution has is allowed with a warning."""
     matrix = array(value, name, (3, 3))
     scale = float(np.abs(matrix).max())
-    if np.abs(matrix - matrix.T).max() > SYMMETRY_TOLERANCE * scale:
+    if np.abs(0.5 * matrix - 0.5 * matrix.T).max() > 0.5 * SYMMETRY_TOLERANCE * scale:
         raise ValueError(f"{name} must be symmetric, got {matrix.tolist()}")
-    matrix = 0.5 * (matrix + matrix.T)
+    matrix = 0.5 * matrix + 0.5 * matrix.T
     moments = np.linalg.eigvalsh(matrix)
     if moments[0] <= 1e-12 * scale:
         raise ValueError(f"{name} must be symmetric positive definite, got eigenvalues {moments.tolist()}")

@@ -12,32 +12,36 @@ Method: Newton on the Gibbs vector `c = φ/s`, in which the equation has no squa
 
     J c + c × J c + √(1 + c·c) (r + c × r) = (1 + c·c) g / 2
 
-from the first-order guess `c = J⁻¹(g/2 − r)`; three iterations at |φ| = 0.1. The determinant of the Newton matrix is
-positive on the branch that starts at φ = 0 and vanishes where that branch ends, at 90° a step about a principal
-axis; a root with another sign is not accepted.
+from the first-order guess `c = J⁻¹(g/2 − r)`; three iterations at |φ| = 0.1. Of the several roots the wanted one is
+that which grows out of φ = 0 as the step h, and with it g and r, grows from zero. The determinant of the Newton
+matrix is positive along that branch and vanishes where it ends, without rotors at 90° a step about a principal axis.
+Newton is believed while the determinant is positive and each correction at most half the one before, as it is on
+the way to a simple root nearby; otherwise the branch is followed from zero in parts.
 """
 
 from __future__ import annotations
 
 import math
 
-from attitude.core.jit import bare_kernel as kernel
+from attitude.core.jit import kernel
 from attitude.core.linalg import solve3
 
 OK = 0
 NO_INCREMENT = 1  # the equation has no solution on the branch of small rotations
 MAX_ITERATIONS = 30  # Newton halves the error at least, also at the very end of the branch
 CONVERGED = 1e-18  # square of the last correction, relative: after 1e-9 the next one is below roundoff
+CONTRACTION = 0.3  # square of the ratio of corrections: up to 1/4 at the end of the branch, the rest for rounding
+SHORTEST = 2.0**-10  # part of the way from zero after which following the branch is given up
 
 
 @kernel
-def solve_increment(
-    J1: float, J2: float, J3: float, r1: float, r2: float, r3: float, g1: float, g2: float, g3: float
-) -> tuple[float, float, float, float, int]:
-    """Solve `g/2 = s a + φ × a`, `a = J φ + r`, for `(φ1, φ2, φ3, s, status)`; all in principal axes."""
-    g1, g2, g3 = 0.5 * g1, 0.5 * g2, 0.5 * g3
+def _newton(
+    J1: float, J2: float, J3: float, r1: float, r2: float, r3: float, g1: float, g2: float, g3: float,
+    x: float, y: float, z: float,
+) -> tuple[float, float, float, int]:  # fmt: skip
+    """Gibbs vector by Newton from the guess `(x, y, z)`, `g` halved; gives up when it is not to be believed."""
     rotors = r1 != 0.0 or r2 != 0.0 or r3 != 0.0
-    x, y, z = (g1 - r1) / J1, (g2 - r2) / J2, (g3 - r3) / J3
+    last = math.inf
     for _ in range(MAX_ITERATIONS):
         n = 1.0 + x * x + y * y + z * z
         a, b, c = J1 * x, J2 * y, J3 * z
@@ -57,10 +61,60 @@ def solve_increment(
             e1, e2, e3,
         )  # fmt: skip
         x, y, z = x + dx, y + dy, z + dz
-        if dx * dx + dy * dy + dz * dz <= CONVERGED * (x * x + y * y + z * z):
-            s = 1.0 / math.sqrt(1.0 + x * x + y * y + z * z)
-            return s * x, s * y, s * z, s, OK if det > 0.0 else NO_INCREMENT
-    return 0.0, 0.0, 0.0, 1.0, NO_INCREMENT
+        size = dx * dx + dy * dy + dz * dz
+        if not (det > 0.0 and size <= CONTRACTION * last):
+            break
+        if size <= CONVERGED * (x * x + y * y + z * z):
+            return x, y, z, OK
+        last = size
+    return x, y, z, NO_INCREMENT
+
+
+@kernel
+def _follow(
+    J1: float, J2: float, J3: float, r1: float, r2: float, r3: float, g1: float, g2: float, g3: float
+) -> tuple[float, float, float, int]:
+    """Gibbs vector along the branch from zero, `g` halved: guesses by secant, parts halved where Newton gives up."""
+    x, y, z = 0.0, 0.0, 0.0
+    dx, dy, dz = (g1 - r1) / J1, (g2 - r2) / J2, (g3 - r3) / J3
+    done, part = 0.0, 0.5  # powers of two: the parts add up to 1 exactly
+    while part >= SHORTEST:
+        t = done + part
+        a, b, c, status = _newton(
+            J1, J2, J3, t * r1, t * r2, t * r3, t * g1, t * g2, t * g3, x + part * dx, y + part * dy, z + part * dz
+        )
+        if status != OK:
+            part *= 0.5
+            continue
+        if t == 1.0:
+            return a, b, c, OK
+        dx, dy, dz = (a - x) / part, (b - y) / part, (c - z) / part
+        x, y, z, done = a, b, c, t
+        part = min(2.0 * part, 1.0 - done)
+    return 0.0, 0.0, 0.0, NO_INCREMENT
+
+
+@kernel
+def solve_increment_from(
+    J1: float, J2: float, J3: float, r1: float, r2: float, r3: float, g1: float, g2: float, g3: float,
+    x: float, y: float, z: float,
+) -> tuple[float, float, float, float, int]:  # fmt: skip
+    """As `solve_increment`, from a guess `(x, y, z)` of the Gibbs vector that the caller has at hand."""
+    g1, g2, g3 = 0.5 * g1, 0.5 * g2, 0.5 * g3
+    x, y, z, status = _newton(J1, J2, J3, r1, r2, r3, g1, g2, g3, x, y, z)
+    if status != OK:
+        x, y, z, status = _follow(J1, J2, J3, r1, r2, r3, g1, g2, g3)
+    s = 1.0 / math.sqrt(1.0 + x * x + y * y + z * z)
+    return s * x, s * y, s * z, s, status
+
+
+@kernel
+def solve_increment(
+    J1: float, J2: float, J3: float, r1: float, r2: float, r3: float, g1: float, g2: float, g3: float
+) -> tuple[float, float, float, float, int]:
+    """Solve `g/2 = s a + φ × a`, `a = J φ + r`, for `(φ1, φ2, φ3, s, status)`; all in principal axes."""
+    x, y, z = (0.5 * g1 - r1) / J1, (0.5 * g2 - r2) / J2, (0.5 * g3 - r3) / J3
+    return solve_increment_from(J1, J2, J3, r1, r2, r3, g1, g2, g3, x, y, z)
 
 
 @kernel

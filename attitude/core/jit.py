@@ -61,16 +61,20 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-def _prepare_cache() -> Path:
-    root = cache_root()
-    folder = root / f"kernels-{sources_hash(Path(__file__).parents[1])}"
+def _prepare_cache() -> Path | None:
+    """Folder for the kernels of these sources, or none where it cannot be written or nobody is at home.
+
+    Numba's own places are no substitute: there an edited callee would go unnoticed.
+    """
     try:
+        root = cache_root()
+        folder = root / f"kernels-{sources_hash(Path(__file__).parents[1])}"
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
         prune(root)
-    except OSError:  # not writable: numba falls back to its own places
-        pass
-    return folder
+    except (OSError, RuntimeError):
+        return None
+    return folder if os.access(folder, os.W_OK) else None
 
 
 CACHE_DIR = _prepare_cache()
@@ -79,26 +83,28 @@ CACHE_DIR = _prepare_cache()
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
     """Compile `function` on first use, with the toolkit's options and cache."""
     njit = partial(numba.njit, **JIT_OPTIONS, **options)
+    if CACHE_DIR is None:  # compile in every process
+        return njit(function)
     users = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = str(CACHE_DIR)
     try:
         return njit(cache=True)(function)
-    except RuntimeError:  # no writable cache anywhere: compile in every process
-        return njit(cache=False)(function)
+    except RuntimeError:  # the folder has become unwritable since
+        return njit(function)
     finally:
         _numba_config.CACHE_DIR = users
 
 
-def bare_kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
     """Kernel without numba's memory runtime: it cannot allocate, and pays for no reference counts.
 
     Arrays belong to the caller. Counting references to array arguments, as numba does otherwise, costs several times
-    more than the arithmetic of a step.
+    more than the arithmetic of a step; calls between kernels cost as much again, so they are inlined.
     """
-    return _cached(function, _nrt=False)
+    return _cached(function, _nrt=False, forceinline=True)
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def allocating_kernel(function: Callable[..., Any]) -> Any:
     """Kernel that may allocate: once for a whole run, never in a loop."""
     return _cached(function)
 

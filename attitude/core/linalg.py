@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from attitude.core.jit import Array
-from attitude.core.jit import bare_kernel as kernel
+from attitude.core.jit import Array, kernel
 
 OK = 0
 SINGULAR = 1

@@ -24,7 +24,8 @@ It is the convention of `scipy.spatial.transform.Rotation`; the tests compare th
 | from matrix   | `R -> q`               | `from_matrix_kernel(R, out)`    | `from_matrix(R)`      |
 | angle between | angle of `p† ⊗ q`, rad | `angle_between_kernel(p, q)`    | `angle_between(p, q)` |
 
-Arrays are `(4,)` or `(N, 4)`, vectors `(3,)` or `(N, 3)`. The kernels load before they store, so that an output may alias an input.
+Arrays are `(4,)` or `(N, 4)`, vectors `(3,)` or `(N, 3)`. The kernels load before they store, so that an output may
+alias an input.
 """
 
 from __future__ import annotations
@@ -35,8 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attitude.core.jit import Array
-from attitude.core.jit import bare_kernel as kernel
+from attitude.core.jit import Array, kernel, on_warm_up
 
 SERIES_ANGLE = 1e-4  # rad: below it sin(x)/x = 1 − x²/6 to roundoff (next term x⁴/120 < 1e-18)
 
@@ -165,6 +165,13 @@ def from_matrix_kernel(R: Array, out: Array) -> None:
 
 
 @kernel
+def _from_matrix_rows(R: Array, out: Array) -> None:
+    """`from_matrix_kernel` for each of `(N, 3, 3)` into `(N, 4)`."""
+    for i in range(R.shape[0]):
+        from_matrix_kernel(R[i], out[i])
+
+
+@kernel
 def angle_between_kernel(p: Array, q: Array) -> float:
     """Angle of the rotation from `p` to `q`, rad, in [0, π]; accurate near 0 and near π."""
     x, y, z, w = product_xyzw(-p[0], -p[1], -p[2], p[3], q[0], q[1], q[2], q[3])
@@ -241,13 +248,11 @@ def to_matrix(q: ArrayLike) -> Array:
 
 def from_matrix(R: ArrayLike) -> Array:
     """Unit quaternion of rotation matrices `(3, 3)` or `(N, 3, 3)`, with `w ≥ 0`."""
-    R = np.asarray(R, dtype=np.float64)
+    R = np.array(R, dtype=np.float64, order="C")  # a copy, so that the kernel meets one type only
     if R.shape[-2:] != (3, 3):
         raise ValueError(f"R must have shape (3, 3) or (N, 3, 3), got {R.shape}")
     out = np.empty((*R.shape[:-2], 4))
-    rows = out.reshape(-1, 4)
-    for i, matrix in enumerate(R.reshape(-1, 3, 3)):
-        from_matrix_kernel.py_func(matrix, rows[i])
+    _from_matrix_rows(R.reshape(-1, 3, 3), out.reshape(-1, 4))
     return out
 
 
@@ -255,3 +260,8 @@ def angle_between(p: ArrayLike, q: ArrayLike) -> Array:
     """Angle of the rotation from `p` to `q`, rad, in [0, π]."""
     error = product(conjugate(p), q)
     return np.asarray(2.0 * np.arctan2(np.linalg.norm(error[..., :3], axis=-1), np.abs(error[..., 3])))
+
+
+@on_warm_up
+def _warm_up() -> None:
+    from_matrix(np.eye(3))

@@ -17,8 +17,7 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from attitude.core import checks
 from attitude.core.increment import CONVERGED, MAX_ITERATIONS, NO_INCREMENT, OK, increment_matrix
-from attitude.core.jit import Array
-from attitude.core.jit import bare_kernel as kernel
+from attitude.core.jit import Array, kernel
 from attitude.core.linalg import solve3
 from attitude.dynamics.gyrostat import Gyrostat
 

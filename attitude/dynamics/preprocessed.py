@@ -16,8 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attitude.core.jit import Array
-from attitude.core.jit import bare_kernel as kernel
+from attitude.core.jit import Array, kernel
 
 MAX_ORDER = 12
 SHAPE = (MAX_ORDER // 2 - 1, MAX_ORDER // 2)  # rows k = 1 … 5, columns j = 0 … 5, the same for every order

@@ -28,8 +28,7 @@ from __future__ import annotations
 import math
 
 from attitude.core.increment import NO_INCREMENT, OK, increment_matrix, solve_increment, solve_increment_from
-from attitude.core.jit import Array
-from attitude.core.jit import bare_kernel as kernel
+from attitude.core.jit import Array, kernel
 from attitude.core.linalg import inverse3
 from attitude.core.quaternion import product_xyzw, rotate_xyz
 from attitude.dynamics.damper import (
@@ -83,12 +82,11 @@ def _increment(
 
 
 @kernel
-def _add(x: Array, i: int, low: int, change: float) -> None:
-    """`x[i] += change`, with what rounding cuts off kept in `x[low]` for the next time (Kahan)."""
-    change += x[low]
-    total = x[i] + change
-    x[low] = change - (total - x[i])
-    x[i] = total
+def _sum(value: float, low: float, change: float) -> tuple[float, float]:
+    """`value + change`, and what rounding cuts off it, to be added the next time (Kahan)."""
+    change += low
+    total = value + change
+    return total, change - (total - value)
 
 
 @kernel
@@ -96,24 +94,24 @@ def _turn(x: Array, f1: float, f2: float, f3: float, s: float) -> None:
     """Turn the body by `f`: `q ⊗ f`, kept at unit norm, and `p` into the new axes; both as sums of small changes."""
     a, b, c, w = x[0], x[1], x[2], x[3]
     m = 0.5 * (1.0 - (a * a + b * b + c * c + w * w)) - (f1 * f1 + f2 * f2 + f3 * f3) / (1.0 + s)  # norm, and s − 1
-    _add(x, 0, 13, w * f1 + b * f3 - c * f2 + a * m)
-    _add(x, 1, 14, w * f2 - a * f3 + c * f1 + b * m)
-    _add(x, 2, 15, w * f3 + a * f2 - b * f1 + c * m)
-    _add(x, 3, 16, -a * f1 - b * f2 - c * f3 + w * m)
+    x[0], x[13] = _sum(a, x[13], w * f1 + b * f3 - c * f2 + a * m)
+    x[1], x[14] = _sum(b, x[14], w * f2 - a * f3 + c * f1 + b * m)
+    x[2], x[15] = _sum(c, x[15], w * f3 + a * f2 - b * f1 + c * m)
+    x[3], x[16] = _sum(w, x[16], -a * f1 - b * f2 - c * f3 + w * m)
     # R(f)ᵀ p = p + s t − φ × t, t = −2 φ × p
     t1 = 2.0 * (f3 * x[5] - f2 * x[6])
     t2 = 2.0 * (f1 * x[6] - f3 * x[4])
     t3 = 2.0 * (f2 * x[4] - f1 * x[5])
-    _add(x, 4, 17, s * t1 - f2 * t3 + f3 * t2)
-    _add(x, 5, 18, s * t2 - f3 * t1 + f1 * t3)
-    _add(x, 6, 19, s * t3 - f1 * t2 + f2 * t1)
+    x[4], x[17] = _sum(x[4], x[17], s * t1 - f2 * t3 + f3 * t2)
+    x[5], x[18] = _sum(x[5], x[18], s * t2 - f3 * t1 + f1 * t3)
+    x[6], x[19] = _sum(x[6], x[19], s * t3 - f1 * t2 + f2 * t1)
 
 
 @kernel
 def _kick(x: Array, inputs: Array, row: int, h: float) -> None:
     for i in range(3):
         if inputs[row, i] != 0.0:
-            _add(x, 4 + i, 17 + i, h * inputs[row, i])
+            x[4 + i], x[17 + i] = _sum(x[4 + i], x[17 + i], h * inputs[row, i])
         x[7 + i] += h * inputs[row, 3 + i]
 
 
@@ -354,21 +352,18 @@ def step_in_place(
     `max_increment < 1` splits it into equal substeps whose `|φ|` stays at or below it, and starts anew with more of
     them where the first guess is too few. `x0` and `tangents0` are work space of the shapes of `x` and `tangents`.
     """
-    if max_increment >= 1.0:
-        _, status = _try_step(
-            body, terms, sigma, delta, stages, x, inputs, row, h, 1, max_increment, tangents
-        )
-        return status if _finite(x) else NOT_FINITE
-    n = _substeps(body, stages, x, h, max_increment)
-    _copy(x, tangents, x0, tangents0)
+    split = max_increment < 1.0
+    n = _substeps(body, stages, x, h, max_increment) if split else 1
+    if split:
+        _copy(x, tangents, x0, tangents0)
     while True:
         square, status = _try_step(
             body, terms, sigma, delta, stages, x, inputs, row, h, n, max_increment, tangents
         )
         if not _finite(x):
             return NOT_FINITE
-        if status == OK and square <= max_increment * max_increment:
-            return OK
+        if not split or (status == OK and square <= max_increment * max_increment):
+            return status
         if n >= MAX_SUBSTEPS // 2:
             return TOO_MANY_SUBSTEPS
         grow = 2.0 if status != OK else math.sqrt(square) / max_increment
@@ -443,9 +438,10 @@ def one_step(
     body: Array, terms: int, sigma: Array, delta: Array, stages: Array, x: Array, inputs: Array, h: float,
     max_increment: float, x0: Array, no_tangents: Array, out: Array,
 ) -> int:  # fmt: skip
-    """One step on `x` in place, and its read-out; the kernel behind `Propagator.step`."""
+    """One step on `x` in place, and its read-out; the kernel behind `Propagator.step`. `inputs` `(1, 6)`."""
+    row = inputs.shape[0] - 1  # not a literal 0, for which numba would compile all of the above once more
     status = step_in_place(
-        body, terms, sigma, delta, stages, x, inputs, 0, h, max_increment, no_tangents, x0, no_tangents
+        body, terms, sigma, delta, stages, x, inputs, row, h, max_increment, no_tangents, x0, no_tangents
     )
     read_out(body, x, out)
     return status
@@ -457,8 +453,9 @@ def one_step_linearised(
     max_increment: float, x0: Array, tangents: Array, tangents0: Array, out: Array, jacobian: Array,
 ) -> int:  # fmt: skip
     """One step and the derivative of `[θ, ω]` or `[θ, ω, ω_damper]` along each tangent, `jacobian` `(6 or 9, m)`."""
+    row = inputs.shape[0] - 1
     status = step_in_place(
-        body, terms, sigma, delta, stages, x, inputs, 0, h, max_increment, tangents, x0, tangents0
+        body, terms, sigma, delta, stages, x, inputs, row, h, max_increment, tangents, x0, tangents0
     )
     read_out(body, x, out)
     a, b, c, d = body[3], body[4], body[5], body[6]

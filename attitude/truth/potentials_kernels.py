@@ -25,7 +25,7 @@ import numba
 import numpy as np
 
 from attitude.core.increment import OK, solve_increment
-from attitude.core.jit import JIT_OPTIONS, Array, kernel
+from attitude.core.jit import JIT_OPTIONS, Array, allocating_kernel, kernel
 from attitude.core.quaternion import matrix_rows, product_xyzw, rotate_xyz
 
 FREE, PENDULUM, ORBIT, COUPLED = 0, 1, 2, 3
@@ -180,7 +180,7 @@ def _keep(row: int, q: Array, p: Array, qs: Array, ps: Array) -> None:
 
 
 # ------------------------------------------------------------------ a run
-@kernel
+@allocating_kernel
 def run(
     kind: int, J: Array, A: Array, a: Array, parameters: Array, table: Array, rated: bool, frame: Array,
     h: float, steps: int, every: int, q: Array, p: Array, qs: Array, ps: Array,

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import integrate
 
-from attitude.core.jit import Array, kernel
+from attitude.core.jit import Array, allocating_kernel
 from sims.bench.peers import (
     AdaptiveRun,
     FreeBody,
@@ -27,7 +27,7 @@ SMALLEST = 100.0 * float(np.finfo(np.float64).eps)  # SciPy raises smaller relat
 GROWTH = 100.0  # of ω² beyond the largest that the initial energy allows: such a run has diverged
 
 
-@kernel
+@allocating_kernel
 def _rates(state: Array, k1: float, k2: float, k3: float) -> Array:
     """`[q̇, ω̇]` for `[q, ω]`; a new array each time, since the solver keeps a reference to it."""
     x, y, z, w = state[0], state[1], state[2], state[3]

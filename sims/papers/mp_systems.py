@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from attitude.core.jit import Array, kernel
+from attitude.core.jit import Array, allocating_kernel
 
 
-@kernel
+@allocating_kernel
 def free_rates(y: Array, J: Array) -> Array:
     """`[q̇, ω̇]` of a free body for `y = [q, ω]`, (9) and (21); principal moments `J` `(3,)`, kg·m²."""
     out = np.empty(y.size)
@@ -23,7 +23,7 @@ def free_rates(y: Array, J: Array) -> Array:
     return out
 
 
-@kernel
+@allocating_kernel
 def damped_rates(y: Array, J: Array, damper_inertia: float, damping: float) -> Array:
     """`[q̇, ω̇, ω̇_D]` with the damper's torque (64), all in body axes, for `y = [q, ω, ω_D]`."""
     out = free_rates(y, J)
@@ -35,7 +35,7 @@ def damped_rates(y: Array, J: Array, damper_inertia: float, damping: float) -> A
     return out
 
 
-@kernel
+@allocating_kernel
 def midpoint_run(y0: Array, J: Array, h: float, rows: Array) -> None:
     """Second-order midpoint rule from `y0`, one row a step, the attitude normalised."""
     y = y0.copy()

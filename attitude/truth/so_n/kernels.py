@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from attitude.core.jit import Array, kernel
+from attitude.core.jit import Array, allocating_kernel
 
 OK, NO_CONVERGENCE, OTHER_BRANCH = 0, 1, 2  # status of a solve, and of a run
 MDRB, SDRB, MV1, MV2 = 0, 1, 2, 3  # systems: (Q, m), (Q, P), (Q before, Q), (Q, m of the interval before)
@@ -25,7 +25,7 @@ LAST_CORRECTION = 1e-8  # below it the next Newton correction, its square, is un
 _R, _Y, _RES, _SHADOW, _DIR, _V, _T, _HAT, _PRODUCT, _M, _NEXT, SLOTS = range(12)  # rooms of the workspace
 
 
-@kernel
+@allocating_kernel
 def copy(A: Array, out: Array) -> None:
     """`out = A`, by a plain loop, which compiles faster than a slice."""
     for i in range(A.shape[0]):
@@ -33,7 +33,7 @@ def copy(A: Array, out: Array) -> None:
             out[i, j] = A[i, j]
 
 
-@kernel
+@allocating_kernel
 def multiply(A: Array, B: Array, out: Array) -> None:
     """`out = A B`; `out` must not alias an input."""
     n = A.shape[0]
@@ -46,7 +46,7 @@ def multiply(A: Array, B: Array, out: Array) -> None:
                 out[i, j] += a * B[k, j]
 
 
-@kernel
+@allocating_kernel
 def multiply_transposed(A: Array, B: Array, out: Array) -> None:
     """`out = Aᵀ B`; `out` must not alias an input."""
     n = A.shape[0]
@@ -59,7 +59,7 @@ def multiply_transposed(A: Array, B: Array, out: Array) -> None:
                 out[i, j] += a * B[k, j]
 
 
-@kernel
+@allocating_kernel
 def skew_difference(W: Array, out: Array) -> None:
     """`out = W − Wᵀ`; `out` may be `W`."""
     for i in range(W.shape[0]):
@@ -70,7 +70,7 @@ def skew_difference(W: Array, out: Array) -> None:
             out[j, i] = -d
 
 
-@kernel
+@allocating_kernel
 def lyapunov(U: Array, lam: Array, Y: Array, product: Array, out: Array) -> None:
     """`out = ZᵀY + YZ` for skew Y and `Z = UΛ`: one product, because `ZᵀY = −(YZ)ᵀ`."""
     multiply(Y, U, product)
@@ -80,7 +80,7 @@ def lyapunov(U: Array, lam: Array, Y: Array, product: Array, out: Array) -> None
     skew_difference(product, out)
 
 
-@kernel
+@allocating_kernel
 def dot(A: Array, B: Array) -> float:
     """Sum of the products of entries below the diagonal."""
     total = 0.0
@@ -90,7 +90,7 @@ def dot(A: Array, B: Array) -> float:
     return total
 
 
-@kernel
+@allocating_kernel
 def precondition(U: Array, lam: Array, A: Array, out: Array) -> None:
     """`out` = `A` divided by the diagonal `Z_ii + Z_jj` of the Lyapunov operator."""
     for i in range(lam.size):
@@ -101,7 +101,7 @@ def precondition(U: Array, lam: Array, A: Array, out: Array) -> None:
             out[j, i] = -a
 
 
-@kernel
+@allocating_kernel
 def solve_lyapunov(U: Array, lam: Array, tolerance: float, work: Array) -> None:
     """Solve `ZᵀY + YZ = r` by BiCGStab until the residual is under `tolerance` (Frobenius); r and Y are in `work`."""
     Y, res, shadow, direction = work[_Y], work[_RES], work[_SHADOW], work[_DIR]
@@ -136,14 +136,14 @@ def solve_lyapunov(U: Array, lam: Array, tolerance: float, work: Array) -> None:
         _add(res, -omega, t)
 
 
-@kernel
+@allocating_kernel
 def _add(A: Array, factor: float, B: Array) -> None:
     for i in range(A.shape[0]):
         for j in range(A.shape[0]):
             A[i, j] += factor * B[i, j]
 
 
-@kernel
+@allocating_kernel
 def rotate_by_cayley(Y: Array, U: Array, product: Array, factor: Array) -> None:
     """`U ← (1 − Y/2)⁻¹ (1 + Y/2) U` in place; elimination needs no pivots because 1 − Y/2 is positive definite."""
     n = U.shape[0]
@@ -171,7 +171,7 @@ def rotate_by_cayley(Y: Array, U: Array, product: Array, factor: Array) -> None:
             U[k, j] *= inverse
 
 
-@kernel
+@allocating_kernel
 def residual(m: Array, U: Array, lam: Array, out: Array) -> float:
     """`out = m − J_D(U)`; returns its largest entry."""
     largest = 0.0
@@ -187,7 +187,7 @@ def residual(m: Array, U: Array, lam: Array, out: Array) -> float:
     return largest
 
 
-@kernel
+@allocating_kernel
 def newton(m: Array, lam: Array, U: Array, work: Array) -> int:
     """Solve `J_D(U) = m` from the start in `U`, in place; U stays orthogonal to roundoff."""
     scale = 0.0
@@ -206,7 +206,7 @@ def newton(m: Array, lam: Array, U: Array, work: Array) -> int:
     return NO_CONVERGENCE
 
 
-@kernel
+@allocating_kernel
 def positive(U: Array, lam: Array, factor: Array) -> bool:
     """Whether `UΛ + ΛUᵀ > 0` (Cholesky): then UΛ has its spectrum in the right half plane, BCMR 2002, theorem 7.5."""
     for i in range(lam.size):
@@ -223,7 +223,7 @@ def positive(U: Array, lam: Array, factor: Array) -> bool:
     return True
 
 
-@kernel
+@allocating_kernel
 def invert(m: Array, lam: Array, given: int, U: Array, work: Array) -> int:
     """`U = J_D⁻¹(m)` on the branch of the identity; with `given` set, U comes in as a start on the right branch."""
     if given == 0:
@@ -239,7 +239,7 @@ def invert(m: Array, lam: Array, given: int, U: Array, work: Array) -> int:
     return status
 
 
-@kernel
+@allocating_kernel
 def conjugate(U: Array, M: Array, product: Array, out: Array) -> None:
     """`out = Uᵀ M U`, made exactly skew; `out` may be `M`."""
     multiply(M, U, product)
@@ -256,7 +256,7 @@ def conjugate(U: Array, M: Array, product: Array, out: Array) -> None:
             out[j, i] = 0.5 * (b - a)
 
 
-@kernel
+@allocating_kernel
 def momentum(system: int, A: Array, B: Array, lam: Array, work: Array, out: Array) -> None:
     """Momentum `m` whose `J_D⁻¹` the next step needs first."""
     if system == SDRB:
@@ -272,7 +272,7 @@ def momentum(system: int, A: Array, B: Array, lam: Array, work: Array, out: Arra
         copy(B, out)
 
 
-@kernel
+@allocating_kernel
 def advance(system: int, A: Array, B: Array, U: Array, next_state: Array) -> None:
     """Multiply the attitudes by `U`: `(A, B) ← (AU, BU)` for SDRBn, `(B, BU)` for algorithm 1, `(AU, ·)` else."""
     if system == MV1:
@@ -287,7 +287,7 @@ def advance(system: int, A: Array, B: Array, U: Array, next_state: Array) -> Non
         copy(next_state, B)
 
 
-@kernel
+@allocating_kernel
 def step(system: int, A: Array, B: Array, lam: Array, given: int, U: Array, work: Array) -> int:
     """One step of the pair `(A, B)` in place; `U` leaves as the last increment. On failure the pair is unchanged."""
     momentum(system, A, B, lam, work, work[_M])
@@ -305,7 +305,7 @@ def step(system: int, A: Array, B: Array, lam: Array, given: int, U: Array, work
     return OK
 
 
-@kernel
+@allocating_kernel
 def run(
     system: int, A: Array, B: Array, lam: Array, given: int, U: Array,
     first: int, last: int, every: int, As: Array, Bs: Array,
