@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sims.bench.cold_start import FirstCall
 from sims.bench.scaling import Scaling
 from sims.bench.steps import StepRow
+from sims.bench.truth_costs import TruthCosts
 from sims.bench.work_precision import WorkPrecision
 
 BASILISK = "Basilisk RK4"
@@ -36,7 +37,11 @@ class Goal:
 
 
 def goals(
-    steps: Sequence[StepRow], precision: WorkPrecision, scaling: Scaling, first: Sequence[FirstCall]
+    steps: Sequence[StepRow],
+    precision: WorkPrecision,
+    scaling: Scaling,
+    first: Sequence[FirstCall],
+    truth: TruthCosts,
 ) -> list[Goal]:
     """All of them, in the order of the tables."""
     cold, warm = max(row.empty_cache_seconds for row in first), max(row.warm_cache_seconds for row in first)
@@ -49,7 +54,12 @@ def goals(
         Goal("distance from 1 of the exponent of cost against steps", abs(scaling.exponent - 1.0), 0.05, False),
         Goal("first call, empty kernel cache, s", cold, 20.0, False),
         Goal("first call, warm kernel cache, s", warm, 1.5, False),
+        Goal("full body, µs per relative step of order 2", _relative_step(truth), 1.5, False),
     ]
+
+
+def _relative_step(truth: TruthCosts) -> float:
+    return min(row.microseconds_per_step for row in truth.full_body if row.order == 2)
 
 
 def _ratio(rows: Sequence[StepRow], name: str) -> float | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from sims.bench import cold_start, machine, scaling, steps, work_precision
+from sims.bench import cold_start, machine, scaling, steps, truth_costs, work_precision
 from sims.bench.goals import Goal, goals
 from sims.papers.table import Progress
 
@@ -22,6 +22,7 @@ class Report:
     work_precision: work_precision.WorkPrecision
     scaling: scaling.Scaling
     first_calls: list[cold_start.FirstCall]
+    truth: truth_costs.TruthCosts
     goals: list[Goal]
 
 
@@ -31,11 +32,12 @@ def measure(quick: bool, progress: Progress) -> Report:
     first = cold_start.first_calls(cold_start.QUICK if quick else cold_start.FULL, _part(progress, 0.0, 0.2))
     per_step = steps.step_table(steps.QUICK if quick else steps.FULL, _part(progress, 0.2, 0.5))
     plan = work_precision.QUICK if quick else work_precision.FULL
-    precision = work_precision.work_precision(plan, _part(progress, 0.5, 0.9))
-    lengths = scaling.scaling(scaling.QUICK if quick else scaling.FULL, _part(progress, 0.9, 1.0))
-    verdicts = goals(per_step, precision, lengths, first)
+    precision = work_precision.work_precision(plan, _part(progress, 0.5, 0.8))
+    lengths = scaling.scaling(scaling.QUICK if quick else scaling.FULL, _part(progress, 0.8, 0.9))
+    truth = truth_costs.truth_costs(truth_costs.QUICK if quick else truth_costs.FULL, _part(progress, 0.9, 1.0))
+    verdicts = goals(per_step, precision, lengths, first, truth)
     where = machine.machine(load)
-    return Report(quick, perf_counter() - begin, where, per_step, precision, lengths, first, verdicts)
+    return Report(quick, perf_counter() - begin, where, per_step, precision, lengths, first, truth, verdicts)
 
 
 def document(report: Report) -> dict[str, Any]:

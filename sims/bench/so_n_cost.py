@@ -63,16 +63,3 @@ def _start(n: int) -> tuple[BodyN, np.ndarray, np.ndarray]:
     Q = cayley(skew(0.3 * rng.normal(size=n * (n - 1) // 2), n))
     Q, P = Psi_inverse(Q, M * MOMENTUM / norm(M), STEP)
     return BodyN(np.linspace(1.0, 3.0, n)), Q, P
-
-
-def main() -> None:
-    """Print the table."""
-    print(f"{'n':>4} {'µs per step':>12} {'growth':>8}")
-    rows = step_costs()
-    for row in rows:
-        print(f"{row.n:4d} {row.microseconds:12.2f} {row.growth:8.2f}")
-    print(f"all rows together: cost ~ n^{growth(rows):.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,6 +9,7 @@ from rich.table import Table
 from sims.bench.case import STEP
 from sims.bench.report import Report
 from sims.bench.scaling import Scaling
+from sims.bench.truth_costs import TruthCosts
 from sims.bench.work_precision import Curve, WorkPrecision, time_at
 
 NONE = "—"
@@ -33,6 +34,10 @@ def render(report: Report) -> Iterator[Table | str]:
     yield f"cost beyond that of a call, {duration(report.scaling.call_seconds)}: steps^{report.scaling.exponent:.3f}"
     yield "\nTime to the first result, launch and import included"
     yield _first_calls(report)
+    yield "\nFull body (dumbbells), relative coordinates, against DOP853 at the nearest energy error"
+    yield _full_body(report.truth)
+    yield f"\nSO(n), one step of SDRBn; all rows together: cost ~ n^{report.truth.so_n_growth:.2f}"
+    yield _so_n(report.truth)
     yield "\nGoals"
     yield _goals(report)
 
@@ -118,6 +123,23 @@ def _first_calls(report: Report) -> Table:
     table = _table("call", "empty cache", "warm cache")
     for row in report.first_calls:
         table.add_row(row.name, duration(row.empty_cache_seconds), duration(row.warm_cache_seconds))
+    return table
+
+
+def _full_body(truth: TruthCosts) -> Table:
+    table = _table("order", "h", "µs per step", "energy error", "DOP853 tolerance", "its error", "DOP853 over ours")
+    for row in truth.full_body:
+        table.add_row(
+            str(row.order), f"{row.h:g}", f"{row.microseconds_per_step:.2f}", _number(row.energy_error),
+            _number(row.dop853_tolerance), _number(row.dop853_energy_error), times(row.ratio),
+        )  # fmt: skip
+    return table
+
+
+def _so_n(truth: TruthCosts) -> Table:
+    table = _table("n", "µs per step", "growth since the row above")
+    for index, row in enumerate(truth.so_n):
+        table.add_row(str(row.n), f"{row.microseconds:.2f}", f"n^{row.growth:.2f}" if index else NONE)
     return table
 
 

@@ -10,12 +10,9 @@ G (m1 + m2) = 1.
 from __future__ import annotations
 
 import itertools
-import math
-import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -389,45 +386,6 @@ def draw_energy(motion: Motion, number: int, method: str, out: Path) -> Path:
         axes.set_xlabel("time (normalised)")
     figure.suptitle(f"Figure {number}: {method}")
     return _save(figure, out, number)
-
-
-# ------------------------------------------------------------------ cost
-class Cost(NamedTuple):
-    """One line of the cost table: both methods reach `end`; wall time in s, cost per step in µs."""
-
-    order: int
-    h: float
-    energy_error: float
-    seconds: float
-    microseconds_per_step: float
-    dop853_tolerance: float
-    dop853_energy_error: float
-    dop853_seconds: float
-    ratio: float  # DOP853 / variational, in the same process
-
-
-def _fastest(job: Callable[[], Motion], repeats: int = 3) -> float:
-    """Shortest wall time of a few, s."""
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - began)
-    return min(times)
-
-
-def cost_table(end: float = END) -> list[Cost]:
-    """Variational integrator, orders 2 and 4, against DOP853 at the tolerance whose energy error comes closest."""
-    system, table = dumbbells(), []
-    tolerances = [float(tol) for tol in np.logspace(-4, -12, 33)]
-    trials = [(tol, deviation(runge_kutta(system, end, "DOP853", tol).energy)) for tol in tolerances]
-    for order, h in ((2, 1e-3), (2, 2e-4), (4, 4e-3), (4, 2e-3), (4, 5e-4)):
-        error = deviation(variational(system, h, end, order=order).energy)
-        seconds = _fastest(partial(variational, system, h, end, every=round(end / h), order=order))
-        _, tol, peer = min((abs(math.log(peer / error)), tol, peer) for tol, peer in trials)
-        other = _fastest(partial(runge_kutta, system, end, "DOP853", tol))
-        table.append(Cost(order, h, error, seconds, 1e6 * seconds * h / end, tol, peer, other, other / seconds))
-    return table
 
 
 # ------------------------------------------------------------------ the whole paper

@@ -1,6 +1,4 @@
-"""Lee, Leok and McClamroch 2007: printed numbers, and the cost table."""
-
-import pytest
+"""Lee, Leok and McClamroch 2007: printed numbers."""
 
 from sims.papers import lee_leok_mcclamroch
 
@@ -9,11 +7,3 @@ NUMBERS = ("2.6966e-07", "2.8657e-13", "1.1246e-2", "2.2435e-2", "0.0004", "0.02
 
 def test_every_printed_number_has_a_row(reproduced):
     assert set(NUMBERS) <= {row.printed for row in reproduced(lee_leok_mcclamroch.NAME).paper.rows}
-
-
-def test_cost_table_compares_at_equal_energy_error():
-    table = lee_leok_mcclamroch.cost_table(end=1.0)
-    assert {line.order for line in table} == {2, 4}
-    for line in table:
-        assert line.ratio == pytest.approx(line.dop853_seconds / line.seconds)
-        assert line.energy_error > 0.0

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
 from sims import output
-from sims.bench import case, cold_start, goals, machine, report, scaling, steps, tables, work_precision
+from sims.bench import case, cold_start, goals, machine, report, scaling, steps, tables, truth_costs, work_precision
 from sims.bench.ours import KINDS, ORDERS, Ours
 from sims.bench.peers import FixedStepRun, Motion, PeerError, installed_peers
 from sims.cli import app
@@ -49,8 +49,9 @@ def small():
     precision = work_precision.work_precision(work_precision.Plan(0.002, 0.0, 1), quiet, [])
     lengths = scaling.scaling((100, 10_000), quiet)
     first = [cold_start.FirstCall("step", 5.0, 0.5), cold_start.FirstCall("run", 6.0, 0.4)]
-    verdicts = goals.goals(rows, precision, lengths, first)
-    return report.Report(True, 1.0, machine.machine(None), rows, precision, lengths, first, verdicts)
+    truth = truth_costs.truth_costs(truth_costs.Plan(0.1, (3, 4)), quiet)
+    verdicts = goals.goals(rows, precision, lengths, first, truth)
+    return report.Report(True, 1.0, machine.machine(None), rows, precision, lengths, first, truth, verdicts)
 
 
 # ------------------------------------------------------------------ the case and the clock
@@ -266,7 +267,7 @@ def test_verdict_is_the_side_of_the_limit(measured, at_least, verdict):
 def test_ratios_in_the_goals_are_those_of_the_table(small):
     basilisk = steps.StepRow("Basilisk RK4", "h = 0.2 s", 50.0 * small.steps[0].seconds_per_step)
     rows = steps.with_ratios([*small.steps, basilisk])
-    listed = goals.goals(rows, small.work_precision, small.scaling, small.first_calls)
+    listed = goals.goals(rows, small.work_precision, small.scaling, small.first_calls, small.truth)
     assert listed[0].measured == rows[1].ratio
     assert listed[1].measured == pytest.approx(50.0)
     assert listed[1].met
@@ -275,7 +276,7 @@ def test_ratios_in_the_goals_are_those_of_the_table(small):
 def test_report_is_one_json_document(small):
     document = json.loads(output.json_text(report.document(small)))
     assert set(document) == {
-        "quick", "seconds", "machine", "steps", "work_precision", "scaling", "first_calls", "goals",
+        "quick", "seconds", "machine", "steps", "work_precision", "scaling", "first_calls", "truth", "goals",
     }  # fmt: skip
     assert document["machine"]["processor"]
     assert {"python", "numpy", "numba", "SciPy RK45"} <= set(document["machine"]["versions"])
@@ -325,6 +326,7 @@ def test_whole_measurement_with_small_plans(small, monkeypatch):
     monkeypatch.setattr(work_precision, "QUICK", work_precision.Plan(0.0, 0.0, 1))
     monkeypatch.setattr(work_precision, "installed_peers", list)
     monkeypatch.setattr(scaling, "QUICK", (100, 1000))
+    monkeypatch.setattr(truth_costs, "QUICK", truth_costs.Plan(0.1, (3, 4)))
     monkeypatch.setattr(cold_start, "_launch", lambda name, cache: 1.0)
     fractions = []
     result = report.measure(True, lambda what, fraction: fractions.append(fraction))
@@ -332,3 +334,14 @@ def test_whole_measurement_with_small_plans(small, monkeypatch):
     assert fractions == sorted(fractions)
     assert [row.name for row in result.steps] == ["order 2"]
     assert [goal.what for goal in result.goals] == [goal.what for goal in small.goals]
+
+
+# ------------------------------------------------------------------ truth models
+def test_truth_costs_compare_at_equal_energy_error(small):
+    assert {row.order for row in small.truth.full_body} == {2, 4}
+    for row in small.truth.full_body:
+        assert row.ratio == pytest.approx(row.dop853_seconds / row.seconds)
+        assert row.energy_error > 0.0
+        assert row.microseconds_per_step == pytest.approx(1e6 * row.seconds * row.h / 0.1)
+    assert [row.n for row in small.truth.so_n] == [3, 4]
+    assert small.truth.so_n_growth == pytest.approx(small.truth.so_n[1].growth)
