@@ -6,16 +6,29 @@ from attitude.dynamics.gyrostat import Gyrostat, Wheel
 from attitude.dynamics.propagator import Propagator, StepError
 from attitude.dynamics.rigid_body import RigidBody
 from attitude.dynamics.state import Linearisation, State, Trajectory
+from attitude.estimation.mekf import MEKF, GyroMEKF, Status
+from attitude.estimation.recorded import Estimates, Samples
+from attitude.estimation.wahba import triad, triad_with_covariance, wahba
+
+__version__ = "0.1.0"
 
 __all__ = [
+    "MEKF",
     "DampedGyrostat",
+    "Estimates",
+    "GyroMEKF",
     "Gyrostat",
     "Linearisation",
     "Propagator",
     "RigidBody",
+    "Samples",
     "State",
+    "Status",
     "StepError",
     "Trajectory",
     "Wheel",
+    "triad",
+    "triad_with_covariance",
+    "wahba",
     "warm_up",
 ]

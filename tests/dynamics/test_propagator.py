@@ -240,6 +240,14 @@ def test_step_outside_the_domain_says_what_to_do():
     assert len(caught.value.trajectory.t) == 1
 
 
+@pytest.mark.parametrize(("order", "h"), [(4, 1.5), (6, 2.0), (12, 2.0)])
+def test_step_beyond_the_series_is_an_error_not_a_wrong_answer(order, h):
+    with pytest.raises(att.StepError, match=r"rate times h is above 1.25 rad at order 4 and higher"):
+        att.Propagator(att.RigidBody(BODY), order=order).step(att.State(Q0, RATE), h)
+    split = att.Propagator(att.RigidBody(BODY), order=order, max_increment=0.9).step(att.State(Q0, RATE), h)
+    assert np.isfinite(split.q).all()
+
+
 def test_run_that_fails_keeps_what_it_has():
     propagator = att.Propagator(att.RigidBody(np.eye(3)))
     with pytest.raises(att.StepError, match=r"step \d+") as caught:

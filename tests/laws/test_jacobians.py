@@ -45,7 +45,7 @@ def random_body(rng, kind):
     A = rng.normal(size=(3, 3))
     R = np.linalg.qr(A)[0]
     a, b = rng.uniform(0.5, 2.0, 2)
-    inertia = R @ np.diag([a, b, rng.uniform(abs(a - b), a + b) * 0.98 + 0.01]) @ R.T
+    inertia = R @ np.diag([a, b, rng.uniform(abs(a - b) + 0.02, a + b - 0.02)]) @ R.T
     inertia = 0.5 * (inertia + inertia.T)
     if kind == "rigid":
         return att.RigidBody(inertia)

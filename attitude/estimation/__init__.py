@@ -1,0 +1,1 @@
+"""Attitude estimation: from vector measurements to quaternions, covariances and filters."""
