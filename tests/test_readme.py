@@ -14,6 +14,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CALLS_ITSELF = "make test"  # runs this test: only its recipe is looked at
 
 
+CHECKS = """
+exact, _ = free_motion(np.diag([1.0, 2.0, 3.0]), x0.q, x0.omega, 500.0)
+print("500 s:", float(quaternion.angle_between(x2.q, exact)))
+print("last line reached", len(energy), linear.by_state.shape, accepted, est.status.name)
+"""
+
+
 def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
@@ -28,13 +35,17 @@ def environment():
 
 
 def test_code_runs(tmp_path):
-    code = "\n".join(blocks("python")) + "\nprint('last line reached', len(energy), x2.q.shape, linear.by_state.shape)"
-    assert len(blocks("python")) == 2
+    code = "\n".join(blocks("python")) + CHECKS
+    assert len(blocks("python")) == 3
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     drift = float(re.search(r"a million steps: (\S+)", done.stdout).group(1))
     assert 0.0 < drift < 1e-13
-    assert "last line reached 301 (4,) (6, 6)" in done.stdout
+    errors = [float(value) for value in re.findall(r"order \d+: (\S+) rad", done.stdout)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-12
+    assert "last line reached 301 (6, 6) True ACCEPTED" in done.stdout
+    assert float(re.search(r"500 s: (\S+)", done.stdout).group(1)) < 1e-11  # "to roundoff", over 90 turns
 
 
 def test_commands_are_the_ones_promised():

@@ -277,8 +277,8 @@ def _reason(status: int, h: float, max_increment: float | None) -> str:
     if status == NO_INCREMENT:
         return (
             f"h = {h:g} s turns the body too far for one increment (|phi| < 1 has no solution, or the rate times h is "
-            f"above {SERIES_LIMIT:g} rad at order 4 and higher): use a smaller h, or Propagator(..., max_increment=0.25) "
-            "to split steps"
+            f"above {SERIES_LIMIT:g} rad at order 4 and higher): use a smaller h, or "
+            "Propagator(..., max_increment=0.25) to split steps"
         )
     if status == NOT_FINITE:
         return f"the state is no longer finite after h = {h:g} s: the rate or the torque is too large"

@@ -237,7 +237,8 @@ class Filter:
         self.t = run_recorded(
             self.dynamic, *self.propagator.kernel_body, inputs, gyro, limit, torque_noise, np.array(noise),
             self._gates, self.t, times, self._x, self._bias, self._F, *tables, self._tangents, self._A, self._x0,
-            self._F0, self._H, self._y, self._variance, self._S, self._K, self._stats, self._work, outs, P, nis, status, prediction,
+            self._F0, self._H, self._y, self._variance, self._S, self._K, self._stats, self._work, outs, P, nis,
+            status, prediction,
         )  # fmt: skip
         self._history = History(self._history.length)
         return Estimates(

@@ -124,7 +124,8 @@ def quotient_rows(case: Case) -> list[Row]:
     for i, (digit, target) in enumerate(zip(QUOTIENTS[case.number], FULL_QUOTIENTS[case.number], strict=True)):
         where = f"Table {table}, case {case.number}, t = {i + 1} s: QII"
         rows.append(digits(f"{where} from 8-decimal output", digit, printed[i], truncated=True))
-        rows.append(close(f"{where} from full output, within 1e-6 of {target}", digit, full[i], target, 1e-6))
+        known = f"{target:.8f} (full precision; the print has {digit})"
+        rows.append(close(f"{where} from full output, within 1e-6", known, full[i], target, 1e-6))
     return rows
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sims.papers.runner import Result
-from sims.papers.table import Row
+from sims.papers.table import KINDS, Row
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -41,10 +41,16 @@ def render(results: Sequence[Result]) -> str:
 </head>
 <body>
 <h1>Papers reproduced</h1>
+{_legend()}
 {body}
 </body>
 </html>
 """
+
+
+def _legend() -> str:
+    items = "".join(f"<dt>{escape(kind)}</dt><dd>{escape(meaning)}</dd>" for kind, meaning in KINDS.items())
+    return f"<p>What decides a row is named under “compared”; misprints are corrected first.</p><dl>{items}</dl>"
 
 
 def summary_cells(result: Result) -> tuple[str, ...]:

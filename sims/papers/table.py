@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 
+KINDS = {
+    "digits": "every printed digit comes out",
+    "reference": "every digit of a number computed independently comes out, where the source prints none",
+    "bound": "the measured error or difference is within the stated limit",
+    "statement": "what the source says in words, decided by the measurement beside it",
+}
 Progress = Callable[[str, float], None]  # what is running now, fraction done (0 to 1)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One reproduced quantity; `kind` is what was compared: "digits", "bound" or "statement"."""
+    """One reproduced quantity; `kind` says what decided: see `KINDS`."""
 
     quantity: str
     printed: str
@@ -47,6 +53,11 @@ def digits(quantity: str, printed: str, ours: float, *, truncated: bool = False)
     step = Decimal(1).scaleb(int(target.as_tuple().exponent))
     shown = Decimal(repr(float(ours))).quantize(step, rounding=ROUND_DOWN if truncated else ROUND_HALF_EVEN)
     return Row(quantity, printed, f"{ours:.12g}", float(ours) - float(target), "digits", shown == target)
+
+
+def reference(quantity: str, known: str, ours: float) -> Row:
+    """As `digits`, for a number that no source prints: `known` was computed independently, to more digits."""
+    return replace(digits(quantity, known, ours), kind="reference")
 
 
 def bound(quantity: str, printed: str, ours: float, limit: float) -> Row:

@@ -9,7 +9,7 @@ import numpy as np
 from attitude.truth import so_n
 from attitude.truth.so_n import System
 from sims.papers.bcmr.cases import H, case
-from sims.papers.table import Row, digits
+from sims.papers.table import Row, reference
 
 STEPS = {3: 100, 4: 100, 5: 20}
 REFERENCE = {  # 45-digit computation rounded to 11 decimals: upper entries of M_N | first row of Q_N | E | tr(ΛU)
@@ -31,8 +31,8 @@ def rows() -> Iterator[Row]:
         m_text, q_text, e_text, a_text = text.split("|")
         pairs = [f"{i + 1}{j + 1}" for i, j in zip(*np.triu_indices(n, 1), strict=True)]
         for pair, printed, ours in zip(pairs, m_text.split(), so_n.upper(end.B[-1]), strict=True):
-            yield digits(f"{what}: M{pair}", printed, ours)
+            yield reference(f"{what}: M{pair}", printed, ours)
         for j, (printed, ours) in enumerate(zip(q_text.split(), end.A[-1][0], strict=True)):
-            yield digits(f"{what}: Q1{j + 1}", printed, ours)
-        yield digits(f"{what}: energy", e_text.strip(), c.body.energy(end.B[-1]))
-        yield digits(f"{what}: tr(ΛU)", a_text.strip(), so_n.discrete_action(c.body, H * end.B[-1]))
+            yield reference(f"{what}: Q1{j + 1}", printed, ours)
+        yield reference(f"{what}: energy", e_text.strip(), c.body.energy(end.B[-1]))
+        yield reference(f"{what}: tr(ΛU)", a_text.strip(), so_n.discrete_action(c.body, H * end.B[-1]))

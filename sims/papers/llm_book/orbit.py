@@ -21,7 +21,7 @@ from sims.papers.llm_book.runs import (
     drift,
     flow,
 )
-from sims.papers.table import Row, bound, close, digits, statement
+from sims.papers.table import Row, bound, close, reference, statement
 
 
 # ------------------------------------------------------------------ 6.6.3
@@ -113,7 +113,7 @@ def _libration() -> list[Row]:
     pitch = float(np.sqrt(3.0 * (2.0 - 1.2) / 3.0))
     expected = {"pitch": "0.894427", "roll–yaw, slow": "0.910139", "roll–yaw, fast": "1.903063"}
     rows = [
-        digits(f"libration of J = (2, 3, 1.2), ω0 = 1: {name}, rad/s", value, float(found))
+        reference(f"libration of J = (2, 3, 1.2), ω0 = 1: {name}, rad/s", value, float(found))
         for (name, value), found in zip(expected.items(), home.frequencies, strict=True)
     ]
     return [

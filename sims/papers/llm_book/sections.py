@@ -28,7 +28,7 @@ from sims.papers.llm_book.runs import (
     gradient_error,
     slope,
 )
-from sims.papers.table import Row, bound, close, digits, statement
+from sims.papers.table import Row, bound, close, reference, statement
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -117,13 +117,13 @@ def _reference_digits() -> list[Row]:
     motion = PENDULUM.run(Q0, PI0, h=0.01, steps=500, every=500)
     values = [*motion.momentum[-1], *motion.R[-1, 0]]
     names = ["Π1", "Π2", "Π3", "R11", "R12", "R13"]
-    reference = [
+    known = [
         "0.914900316627", "0.421354933137", "0.768342499883", "-0.947245460967", "-0.277624181952", "0.160158828271",
     ]  # fmt: skip
-    rows = [digits(f"reference pendulum, t = 5 s: {n}", r, v) for n, r, v in zip(names, reference, values, strict=True)]
+    rows = [reference(f"reference pendulum, t = 5 s: {n}", r, v) for n, r, v in zip(names, known, values, strict=True)]
     vertical = PENDULUM.conserved(motion.q, motion.momentum)["vertical momentum"]
     ends = zip(("start", "end"), vertical, strict=True)
-    return rows + [digits(f"reference pendulum, h at the {at}", "0.545614035088", float(v)) for at, v in ends]
+    return rows + [reference(f"reference pendulum, h at the {at}", "0.545614035088", float(v)) for at, v in ends]
 
 
 def _pendulum_conservation(runs: Runs) -> list[Row]:
