@@ -6,7 +6,8 @@ from attitude.dynamics.gyrostat import Gyrostat, Wheel
 from attitude.dynamics.propagator import Propagator, StepError
 from attitude.dynamics.rigid_body import RigidBody
 from attitude.dynamics.state import Linearisation, State, Trajectory
-from attitude.estimation.mekf import MEKF, GyroMEKF, Status
+from attitude.estimation.filter import Status
+from attitude.estimation.mekf import MEKF, GyroMEKF
 from attitude.estimation.recorded import Estimates, Samples
 from attitude.estimation.wahba import triad, triad_with_covariance, wahba
 

@@ -2,248 +2,26 @@
 
 The mean and the covariance go through the same discrete map: the covariance's factor is carried by the exact
 linearisation of every substep (MP 2016, section IX.C; Lefferts, Markley and Shuster 1982 for the gyro filter), so the
-answer does not depend on the sample rate. In flight nothing raises: a sample or a prediction that cannot be taken
-leaves the filter as it was and says why in `status`. Attribute names are those of filterpy.
+answer does not depend on the sample rate.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from enum import IntEnum
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attitude.core import checks, quaternion
-from attitude.core.increment import OK
+from attitude.core import checks
 from attitude.core.jit import Array, on_warm_up
 from attitude.dynamics.propagator import Propagator
 from attitude.dynamics.rigid_body import RigidBody
 from attitude.dynamics.state import State
-from attitude.dynamics.step import READ_OUT, STATE, TANGENT
-from attitude.estimation.filter_kernels import ATTITUDE, RATE, VECTOR, update
-from attitude.estimation.history import History, Prediction, Snapshot, Update
+from attitude.dynamics.step import STATE
+from attitude.estimation.filter import NO_REFERENCE, Filter, Status, as_sample
+from attitude.estimation.filter_kernels import RATE
 from attitude.estimation.predict_kernels import predict, predict_gyro
-from attitude.estimation.recorded import NONE, Estimates, Samples, read_filter, run_recorded
+from attitude.estimation.recorded import Estimates, Samples
 
-NO_REFERENCE = np.zeros(3)
-SAME_TIME = 1e-9  # s: time tags closer than this to the filter's time mean now
-
-
-class Status(IntEnum):
-    """What became of the last prediction or update."""
-
-    ACCEPTED = 0
-    GATED = 1  # NIS above the gate
-    NOT_FINITE = 2  # NaN, infinity, or a vector of no length: also a missing sample
-    TOO_OLD = 3  # older than the buffer
-    NOT_PREDICTED = 4  # the propagator could not take the step; the filter is as before, its clock is not
-
-
-STATUSES = tuple(Status)
-
-
-def chi_square_quantile(probability: float, dof: int) -> float:
-    """Value that a chi-square variable of 2 or 3 degrees of freedom stays below with the given probability."""
-    if dof == 2:
-        return -2.0 * math.log1p(-probability)
-    low, high = 0.0, 1e3
-    while high - low > 1e-12 * high:
-        x = 0.5 * (low + high)
-        below = math.erf(math.sqrt(0.5 * x)) - math.sqrt(2.0 * x / math.pi) * math.exp(-0.5 * x)
-        low, high = (x, high) if below < probability else (low, x)
-    return high
-
-
-class Filter:
-    """What both filters share: the factored covariance, the updates, time tags and the gate."""
-
-    dynamic: bool
-
-    def __init__(
-        self, propagator: Propagator, x: Array, bias: Array, F: Array, gate: float | None, buffer: float, t: float
-    ) -> None:
-        n = F.shape[0]
-        self.propagator, self._x, self._bias, self._F = propagator, x, bias, F
-        self.gate = _checked_gate(gate)
-        self._gates = np.full(4, np.inf)
-        if self.gate is not None:
-            self._gates[2:] = [chi_square_quantile(self.gate, dof) for dof in (2, 3)]
-        self.t = checks.number(t, "t")
-        self._history = History(checks.not_negative(buffer, "buffer"))
-        self._H, self._y, self._variance = np.zeros((3, n)), np.zeros(3), np.zeros(3)
-        self._S, self._K, self._work = np.zeros((3, 3)), np.zeros((n, 3)), np.zeros((4, n))
-        self._stats = np.full(3, np.nan)
-        self._tangents, self._A = np.empty((n + 3, TANGENT)), np.empty((n + 9 if self.dynamic else 12, n))
-        self._x0, self._F0 = np.empty(STATE), np.empty((n, n))
-        self.status = Status.ACCEPTED
-
-    # -------------------------------------------------------------- what the filter says
-    def _read(self) -> tuple[Array, Array]:
-        out, P = np.empty(READ_OUT), np.empty_like(self._F)
-        read_filter(self.dynamic, self.propagator.kernel_body[0], self._x, self._bias, self._F, self._F0, out, P)
-        return out, P
-
-    @property
-    def q(self) -> Array:
-        """Attitude `(4,)`, body to inertial."""
-        return self._read()[0][:4].copy()
-
-    @property
-    def bias(self) -> Array:
-        """Gyro bias `(3,)`, rad/s, body axes; zero if it is not estimated."""
-        return self._read()[0][7:10].copy()
-
-    @property
-    def P(self) -> Array:
-        """Covariance `(n, n)` of the error state, body axes."""
-        return self._read()[1]
-
-    @property
-    def y(self) -> Array:
-        """Residual of the last update: `(2,)` for a vector, rad, across it; `(3,)` along body axes otherwise."""
-        return self._y[: self._dof].copy()
-
-    @property
-    def S(self) -> Array:
-        """Covariance of the last residual."""
-        return self._S[: self._dof, : self._dof].copy()
-
-    @property
-    def K(self) -> Array:
-        """Gain of the last update, `(n, m)`, to the error state in body axes."""
-        return np.asarray(self._to_user() @ self._K[:, : self._dof])
-
-    @property
-    def nis(self) -> float:
-        """Normalised innovation squared of the last update, NaN if the sample was not finite."""
-        return float(self._stats[0])
-
-    @property
-    def log_likelihood(self) -> float:
-        """Logarithm of the last residual's likelihood."""
-        return float(self._stats[1])
-
-    @property
-    def gate_threshold(self) -> float:
-        """NIS above which the last sample would have been refused."""
-        return float(self._gates[self._dof])
-
-    @property
-    def _dof(self) -> int:
-        return 2 if math.isnan(self._stats[2]) else int(self._stats[2])
-
-    def _to_user(self) -> Array:
-        """Matrix from the kernels' error state to the user's."""
-        body, n = self.propagator.kernel_body[0], self._F.shape[0]
-        G = np.empty((n, n))
-        identity = np.eye(n)
-        R = quaternion.to_matrix(body[3:7])
-        for k in range(0, n, 3):
-            scale = body[9:12] if self.dynamic and k == 3 else np.ones(3)
-            G[:, k : k + 3] = (identity[:, k : k + 3] * scale) @ R.T
-        return G.T
-
-    # -------------------------------------------------------------- updates
-    def update_vector(self, b: ArrayLike, r: ArrayLike, sigma: float, t: float | None = None) -> bool:
-        """Take the direction `b` `(3,)` (body axes) of the reference `r` `(3,)` (inertial); `sigma`, rad, per axis."""
-        return self._update(VECTOR, _sample(b, 3), _sample(r, 3), _sample(sigma, 1), t)
-
-    def update_attitude(self, q: ArrayLike, sigma: ArrayLike, t: float | None = None) -> bool:
-        """Take a measured attitude `q` `(4,)`, as of a star tracker; `sigma`, rad, one or along each body axis."""
-        return self._update(ATTITUDE, _sample(q, 4), NO_REFERENCE, _sample(sigma, 3), t)
-
-    def _update(self, kind: int, value: Array, reference: Array, sigma: Array, t: float | None) -> bool:
-        if t is None or abs(t - self.t) <= SAME_TIME:
-            return self._take(kind, value, reference, sigma)
-        if t > self.t:
-            self._predict_to(t)
-            return self._take(kind, value, reference, sigma)
-        return self._take_late(float(t), kind, value, reference, sigma)
-
-    def _take(self, kind: int, value: Array, reference: Array, sigma: Array) -> bool:
-        code = update(
-            kind, self.propagator.kernel_body[0], self._x, self._bias, self._F, value, reference, sigma,
-            self._gates[2 if kind == VECTOR else 3], self._H, self._y, self._variance, self._S, self._K,
-            self._stats, self._work,
-        )  # fmt: skip
-        self.status = STATUSES[code]
-        if self._history.length > 0.0:
-            self._history.add(Update(self.t, lambda: self._take(kind, value, reference, sigma)))
-        return code == OK
-
-    def _take_late(self, t: float, kind: int, value: Array, reference: Array, sigma: Array) -> bool:
-        """Go back to `t`, take the sample there, and do again all that came after."""
-        again = self._history.since(t)
-        if again is None or not isinstance(again[0], Prediction):
-            self.status = Status.TOO_OLD
-            return False
-        spanned = again[0]
-        self._restore(spanned.start)
-        self.t = spanned.t
-        if t > spanned.t:
-            spanned.carry(t - spanned.t)
-        accepted = self._take(kind, value, reference, sigma)
-        report = (self.status, self._dof, self._y.copy(), self._S.copy(), self._K.copy(), self._stats.copy())
-        spanned.carry(spanned.end - t)
-        for entry in again[1:]:
-            if isinstance(entry, Prediction):
-                entry.carry(entry.end - entry.t)
-            else:
-                entry.take()
-        self.status, _, self._y[:], self._S[:], self._K[:], self._stats[:] = report
-        return accepted
-
-    # -------------------------------------------------------------- time
-    def _predict_to(self, t: float) -> None:
-        raise NotImplementedError
-
-    def _advance(self, h: float, carry: Callable[[float], int]) -> bool:
-        """Predict over `h` seconds by `carry`, remembering it; the clock moves whatever happens."""
-        start, t = self._snapshot(), self.t
-        code = carry(h)
-        self.t = t + h
-        self.status = Status.ACCEPTED if code == OK else Status.NOT_PREDICTED
-        if self._history.length > 0.0:
-            self._history.add(Prediction(t, self.t, start, lambda part: self._advance(part, carry)))
-        return code == OK
-
-    def _snapshot(self) -> Snapshot:
-        if self._history.length <= 0.0:
-            return ()
-        return (self._x.copy(), self._bias.copy(), self._F.copy())
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        for array, saved in zip((self._x, self._bias, self._F), snapshot, strict=True):
-            array[:] = saved
-
-    def _bad_step(self, dt: Any) -> bool:
-        if isinstance(dt, int | float | np.number) and math.isfinite(dt) and dt >= 0.0:
-            return False
-        self.status = Status.NOT_FINITE
-        return True
-
-    def _run(self, times: ArrayLike, samples: Samples, inputs: Array, gyro: Array, noise: tuple[float, float],
-             limit: float, torque_noise: Array) -> Estimates:  # fmt: skip
-        times = checks.array(times, "times", (None,))
-        if times.size and (times[0] < self.t - SAME_TIME or (np.diff(times) < 0.0).any()):
-            raise ValueError("times must not decrease, nor begin before the filter's own time")
-        tables, N, n = samples.tables(times.size), times.size, self._F.shape[0]
-        columns = tables[0].shape[1] + (tables[3].shape[0] > 0) + (tables[5].shape[0] > 0)
-        outs, P, nis = np.empty((N, READ_OUT)), np.empty((N, n, n)), np.full((N, columns), np.nan)
-        status, prediction = np.full((N, columns), NONE), np.zeros(N, dtype=np.int64)
-        self.t = run_recorded(
-            self.dynamic, *self.propagator.kernel_body, inputs, gyro, limit, torque_noise, np.array(noise),
-            self._gates, self.t, times, self._x, self._bias, self._F, *tables, self._tangents, self._A, self._x0,
-            self._F0, self._H, self._y, self._variance, self._S, self._K, self._stats, self._work, outs, P, nis,
-            status, prediction,
-        )  # fmt: skip
-        self._history = History(self._history.length)
-        return Estimates(
-            times, outs[:, :4].copy(), outs[:, 4:7].copy(), outs[:, 7:10].copy(), P, nis, status, prediction
-        )
+__all__ = ["MEKF", "GyroMEKF", "Status"]
 
 
 class MEKF(Filter):
@@ -341,7 +119,7 @@ class MEKF(Filter):
 
     def update_rate(self, omega: ArrayLike, sigma: ArrayLike, t: float | None = None) -> bool:
         """Take a measured body rate `(3,)`, rad/s, as of a gyro; `sigma`, rad/s, one or along each body axis."""
-        return self._update(RATE, _sample(omega, 3), NO_REFERENCE, _sample(sigma, 3), t)
+        return self._update(RATE, as_sample(omega, 3), NO_REFERENCE, as_sample(sigma, 3), t)
 
     def run(self, times: ArrayLike, samples: Samples, torque: ArrayLike | None = None) -> Estimates:
         """Predict to each of `times` `(N,)` and take its samples, all in one compiled call.
@@ -396,7 +174,7 @@ class GyroMEKF(Filter):
 
     def predict(self, omega_meas: ArrayLike, dt: float) -> bool:
         """Carry the filter over `dt` seconds by the gyro's `omega_meas` `(3,)`, rad/s; returns whether it could."""
-        omega = _sample(omega_meas, 3)
+        omega = as_sample(omega_meas, 3)
         if self._bad_step(dt) or not np.isfinite(omega).all():
             self.status = Status.NOT_FINITE
             return False
@@ -419,15 +197,6 @@ class GyroMEKF(Filter):
 
 
 # ------------------------------------------------------------------ checks at the door
-def _checked_gate(gate: float | None) -> float | None:
-    if gate is None:
-        return None
-    value = checks.number(gate, "gate")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"gate must be a probability between 0 and 1, such as 0.999, got {value}")
-    return value
-
-
 def _densities(value: ArrayLike, name: str) -> Array:
     given = checks.array(value, name, (3,) if np.ndim(value) else ())
     if (given < 0.0).any():
@@ -446,17 +215,6 @@ def _factor(P: ArrayLike, n: int, blocks: list[Array]) -> Array:
         eigenvalues = np.linalg.eigvalsh(matrix)
         raise ValueError(f"P must be positive definite, got eigenvalues {eigenvalues.tolist()}") from None
     return np.ascontiguousarray(np.hstack([rows[:, 3 * k : 3 * k + 3] @ block for k, block in enumerate(blocks)]))
-
-
-def _sample(value: Any, size: int) -> Array:
-    """Sample as the kernels take it; what is no such thing becomes NaN, which they refuse."""
-    try:
-        sample = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        return np.full(size, np.nan)
-    if sample.shape == (size,):
-        return sample
-    return np.full(size, sample if sample.ndim == 0 else np.nan)
 
 
 @on_warm_up

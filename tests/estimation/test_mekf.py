@@ -14,7 +14,8 @@ from scipy.stats import chi2
 import attitude as att
 from attitude.core import quaternion as quat
 from attitude.core import so3
-from attitude.estimation.mekf import MEKF, GyroMEKF, Status, chi_square_quantile
+from attitude.estimation.filter import Status, chi_square_quantile
+from attitude.estimation.mekf import MEKF, GyroMEKF
 from attitude.estimation.recorded import Samples
 from attitude.truth.free_body import free_motion
 
