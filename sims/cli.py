@@ -79,6 +79,38 @@ def bench(
         _print(*tables.render(result))
 
 
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="sample-rate or consistency.", show_default=False)],
+    json: Json = False,
+    out: Annotated[Path, typer.Option(help="Folder for NAME.json and the figures.")] = Path("out/studies"),
+    runs: Annotated[int | None, typer.Option(help="Seeded runs; the study's own number if left out.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same numbers; the study's own if left out.")] = None,
+) -> None:
+    """Monte Carlo study of the filters, on all cores. Exit code 1 if any verdict fails."""
+    from sims import output
+    from sims.studies import registry, report
+
+    if name not in registry.MODULES:
+        _refuse(f"unknown study {name!r}: choose one of {', '.join(registry.MODULES)}")
+    if runs is not None and runs < 2:
+        _refuse(f"--runs must be at least 2, for an interval, got {runs}")
+    if seed is not None and seed < 0:
+        _refuse(f"--seed must not be negative, got {seed}")
+    _check(output.check_folder, out)
+    with _progress() as progress:
+        progress(name, 0.0)  # importing a study takes a moment
+        result, seconds = report.timed(registry.source(name), runs, seed, out, progress)
+    text = output.json_text(report.document(result, seconds, out))
+    output.write_whole(out / f"{name}.json", text + "\n")
+    if json:
+        print(text)
+    else:
+        _print(*report.render(result), f"{seconds:.0f} s; figures and {name}.json in {out}")
+    if not result.passed:
+        raise typer.Exit(FAILED)
+
+
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A bar on standard error, drawn only when the work reports: a thread that draws would disturb what is timed.
