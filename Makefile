@@ -30,7 +30,7 @@ $(VENV)/.test: $(VENV)/.base
 
 # Peers are optional: those that do not install on this machine are left out of the tables.
 $(VENV)/.peers: $(VENV)/.base
-	for peer in bsk heyoka mujoco; do \
+	for peer in bsk heyoka mujoco opengnc ahrs; do \
 	  $(BIN)/pip install --quiet --disable-pip-version-check $$peer || echo "peer $$peer is not available here"; \
 	done
 	touch $@

@@ -7,6 +7,8 @@ answer does not depend on the sample rate.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -69,13 +71,12 @@ class MEKF(Filter):
     @property
     def omega(self) -> Array:
         """Body rate `(3,)`, rad/s."""
-        return self._read()[0][4:7].copy()
+        return self._read()[4:7]
 
     @property
     def x(self) -> Array:
         """State as one vector: attitude (4), rate (3), and the bias (3) if estimated."""
-        out = self._read()[0]
-        return out[: 10 if self._F.shape[0] > 6 else 7].copy()
+        return self._read()[: 10 if self._F.shape[0] > 6 else 7]
 
     @property
     def rotor_momentum(self) -> Array:
@@ -175,7 +176,7 @@ class GyroMEKF(Filter):
     def predict(self, omega_meas: ArrayLike, dt: float) -> bool:
         """Carry the filter over `dt` seconds by the gyro's `omega_meas` `(3,)`, rad/s; returns whether it could."""
         omega = as_sample(omega_meas, 3)
-        if self._bad_step(dt) or not np.isfinite(omega).all():
+        if self._bad_step(dt) or not math.isfinite(sum(omega.tolist())):
             self.status = Status.NOT_FINITE
             return False
         self._omega = omega

@@ -151,18 +151,24 @@ def run_recorded(
                 kind, body, x, bias, F, value, reference, scale, gate, H, y, variance, S, K, stats, work
             )
             nis[k, column] = stats[0]
-        read_filter(dynamic, body, x, bias, F, F0, outs[k], P[k])
+        read_state(dynamic, body, x, bias, outs[k])
+        read_covariance(dynamic, body, F, F0, P[k])
     return t
 
 
 @kernel
-def read_filter(dynamic: bool, body: Array, x: Array, bias: Array, F: Array, G: Array, out: Array, P: Array) -> None:
-    """`out` `(≥ 14,)`: the read-out of the state, with the bias in body axes in `out[7:10]`; `P` in the user's axes."""
+def read_state(dynamic: bool, body: Array, x: Array, bias: Array, out: Array) -> None:
+    """The read-out `(14,)` of the state, with the gyro's bias, body axes, in `out[7:10]`."""
     read_out(body, x, out)
     if dynamic:
         a, b, c, d = body[3], body[4], body[5], body[6]
         out[7], out[8], out[9] = rotate_xyz(a, b, c, d, bias[0], bias[1], bias[2])
     else:
         out[7], out[8], out[9] = x[4], x[5], x[6]
+
+
+@kernel
+def read_covariance(dynamic: bool, body: Array, F: Array, G: Array, P: Array) -> None:
+    """`P` over the user's error state; `G` like `F` is work space."""
     read_factor(body, not dynamic, F, G)
     covariance(G, P)

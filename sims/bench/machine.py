@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from sims.bench.peer_filters import filter_versions, missing_filters
 from sims.bench.peers import missing_peers, peer_versions
 
 PACKAGES = ("attitude-toolkit", "numpy", "numba")
@@ -26,8 +27,10 @@ class Machine:
 
 def machine(load_before: float | None) -> Machine:
     """The machine as it is now; `load_before` is `load()` from before the work."""
-    versions = {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}, **peer_versions()}
-    return Machine(processor(), os.cpu_count(), (load_before, load()), versions, missing_peers())
+    ours = {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
+    missing = {**missing_peers(), **missing_filters()}
+    versions = {**ours, **peer_versions(), **filter_versions()}
+    return Machine(processor(), os.cpu_count(), (load_before, load()), versions, missing)
 
 
 def load() -> float | None:

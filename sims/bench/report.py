@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from sims.bench import cold_start, machine, scaling, steps, truth_costs, work_precision
+from sims.bench import cold_start, filters, machine, scaling, steps, truth_costs, work_precision
 from sims.bench.goals import Goal, goals
 from sims.papers.table import Progress
 
@@ -23,6 +23,7 @@ class Report:
     scaling: scaling.Scaling
     first_calls: list[cold_start.FirstCall]
     truth: truth_costs.TruthCosts
+    filters: list[filters.FilterRow]
     goals: list[Goal]
 
 
@@ -34,10 +35,11 @@ def measure(quick: bool, progress: Progress) -> Report:
     plan = work_precision.QUICK if quick else work_precision.FULL
     precision = work_precision.work_precision(plan, _part(progress, 0.5, 0.8))
     lengths = scaling.scaling(scaling.QUICK if quick else scaling.FULL, _part(progress, 0.8, 0.9))
-    truth = truth_costs.truth_costs(truth_costs.QUICK if quick else truth_costs.FULL, _part(progress, 0.9, 1.0))
-    verdicts = goals(per_step, precision, lengths, first, truth)
+    truth = truth_costs.truth_costs(truth_costs.QUICK if quick else truth_costs.FULL, _part(progress, 0.9, 0.95))
+    cycles = filters.filter_table(filters.QUICK if quick else filters.FULL, _part(progress, 0.95, 1.0))
+    verdicts = goals(per_step, precision, lengths, first, truth, cycles)
     where = machine.machine(load)
-    return Report(quick, perf_counter() - begin, where, per_step, precision, lengths, first, truth, verdicts)
+    return Report(quick, perf_counter() - begin, where, per_step, precision, lengths, first, truth, cycles, verdicts)
 
 
 def document(report: Report) -> dict[str, Any]:

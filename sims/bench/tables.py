@@ -38,6 +38,8 @@ def render(report: Report) -> Iterator[Table | str]:
     yield _full_body(report.truth)
     yield f"\nSO(n), one step of SDRBn; all rows together: cost ~ n^{report.truth.so_n_growth:.2f}"
     yield _so_n(report.truth)
+    yield "\nFilters: time per cycle (predict, two vectors, attitude read); ratios to the slower of our two filters"
+    yield _filters(report)
     yield "\nGoals"
     yield _goals(report)
 
@@ -140,6 +142,16 @@ def _so_n(truth: TruthCosts) -> Table:
     table = _table("n", "µs per step", "growth since the row above")
     for index, row in enumerate(truth.so_n):
         table.add_row(str(row.n), f"{row.microseconds:.2f}", f"n^{row.growth:.2f}" if index else NONE)
+    return table
+
+
+def _filters(report: Report) -> Table:
+    table = _table("filter", "model", "time per cycle", "over compiled run", "over calls", "RMS error, rad")
+    for row in report.filters:
+        table.add_row(
+            row.name, row.model, duration(row.seconds_per_cycle), times(row.over_compiled), times(row.over_called),
+            _number(row.rms_error),
+        )  # fmt: skip
     return table
 
 

@@ -13,7 +13,19 @@ from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
 from sims import output
-from sims.bench import case, cold_start, goals, machine, report, scaling, steps, tables, truth_costs, work_precision
+from sims.bench import (
+    case,
+    cold_start,
+    filters,
+    goals,
+    machine,
+    report,
+    scaling,
+    steps,
+    tables,
+    truth_costs,
+    work_precision,
+)
 from sims.bench.ours import KINDS, ORDERS, Ours
 from sims.bench.peers import FixedStepRun, Motion, PeerError, installed_peers
 from sims.cli import app
@@ -50,8 +62,9 @@ def small():
     lengths = scaling.scaling((100, 10_000), quiet)
     first = [cold_start.FirstCall("step", 5.0, 0.5), cold_start.FirstCall("run", 6.0, 0.4)]
     truth = truth_costs.truth_costs(truth_costs.Plan(0.1, (3, 4)), quiet)
-    verdicts = goals.goals(rows, precision, lengths, first, truth)
-    return report.Report(True, 1.0, machine.machine(None), rows, precision, lengths, first, truth, verdicts)
+    cycles = filters.filter_table(filters.Plan(20, 0.0, 1), quiet, [])
+    verdicts = goals.goals(rows, precision, lengths, first, truth, cycles)
+    return report.Report(True, 1.0, machine.machine(None), rows, precision, lengths, first, truth, cycles, verdicts)
 
 
 # ------------------------------------------------------------------ the case and the clock
@@ -252,6 +265,7 @@ def test_goals_without_peers_are_not_measured(small):
     verdicts = {goal.what: goal.verdict for goal in small.goals}
     assert verdicts["time per step, Basilisk RK4 over order 2"] == "not measured"
     assert verdicts["time to 1e-10 rad, heyoka at its default over our best"] == "not measured"
+    assert verdicts["predict and two updates, OpenGNC over our compiled run"] == "not measured"
     cold = next(goal for goal in small.goals if "empty" in goal.what)
     assert (cold.measured, cold.verdict) == (6.0, "met")  # the slowest of the calls
 
@@ -267,16 +281,20 @@ def test_verdict_is_the_side_of_the_limit(measured, at_least, verdict):
 def test_ratios_in_the_goals_are_those_of_the_table(small):
     basilisk = steps.StepRow("Basilisk RK4", "h = 0.2 s", 50.0 * small.steps[0].seconds_per_step)
     rows = steps.with_ratios([*small.steps, basilisk])
-    listed = goals.goals(rows, small.work_precision, small.scaling, small.first_calls, small.truth)
+    opengnc = filters.FilterRow(goals.OPENGNC, "gyro", 1.0, 30.0, 7.0, 0.0)
+    cycles = [*small.filters, opengnc]
+    listed = goals.goals(rows, small.work_precision, small.scaling, small.first_calls, small.truth, cycles)
     assert listed[0].measured == rows[1].ratio
     assert listed[1].measured == pytest.approx(50.0)
     assert listed[1].met
+    assert [(goal.measured, goal.verdict) for goal in listed[-2:]] == [(30.0, "met"), (7.0, "missed")]
 
 
 def test_report_is_one_json_document(small):
     document = json.loads(output.json_text(report.document(small)))
     assert set(document) == {
-        "quick", "seconds", "machine", "steps", "work_precision", "scaling", "first_calls", "truth", "goals",
+        "quick", "seconds", "machine", "steps", "work_precision", "scaling", "first_calls", "truth", "filters",
+        "goals",
     }  # fmt: skip
     assert document["machine"]["processor"]
     assert {"python", "numpy", "numba", "SciPy RK45"} <= set(document["machine"]["versions"])
@@ -290,7 +308,8 @@ def test_tables_show_every_row(small):
     for part in tables.render(small):
         console.print(part)
     text = out.getvalue()
-    for name in [row.name for row in small.steps] + [goal.what for goal in small.goals] + ["best of ours", "1e-12"]:
+    named = [*small.steps, *small.filters]
+    for name in [row.name for row in named] + [goal.what for goal in small.goals] + ["best of ours", "1e-12"]:
         assert name in text
     assert "the motion diverged at 123.5 s" in text
 
@@ -327,12 +346,15 @@ def test_whole_measurement_with_small_plans(small, monkeypatch):
     monkeypatch.setattr(work_precision, "installed_peers", list)
     monkeypatch.setattr(scaling, "QUICK", (100, 1000))
     monkeypatch.setattr(truth_costs, "QUICK", truth_costs.Plan(0.1, (3, 4)))
+    monkeypatch.setattr(filters, "QUICK", filters.Plan(20, 0.0, 1))
+    monkeypatch.setattr(filters, "installed_filters", list)
     monkeypatch.setattr(cold_start, "_launch", lambda name, cache: 1.0)
     fractions = []
     result = report.measure(True, lambda what, fraction: fractions.append(fraction))
     assert result.quick
     assert fractions == sorted(fractions)
     assert [row.name for row in result.steps] == ["order 2"]
+    assert [row.name for row in result.filters] == [row.name for row in small.filters]
     assert [goal.what for goal in result.goals] == [goal.what for goal in small.goals]
 
 
