@@ -34,7 +34,10 @@ def json_text(document: Any) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` so that `path` holds either all of it or what was there before."""
+    """Write `text` so that `path` holds either all of it or what was there before; a link keeps pointing there."""
+    path = path.resolve()
+    if path.exists() and not path.is_file():  # renaming would put a file in the place of a device
+        raise OSError(f"{path} is not a regular file")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "w", encoding="utf-8") as file:
@@ -57,7 +60,9 @@ def check_file(path: Path) -> None:
     """As `check_folder`, for the folder of a file to be written."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
-    check_folder(path.parent)
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is not a regular file")
+    check_folder(path.resolve().parent)
 
 
 def _umask() -> int:

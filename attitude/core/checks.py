@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from attitude.core.jit import Array
 
 UNIT_TOLERANCE = 1e-6  # how far from 1 the norm of a given quaternion may be; it is then normalised
+MOST = 2**53  # largest count: beyond it floats skip whole numbers
+LEAST_MOMENT, GREATEST_MOMENT = 1e-20, 1e20  # kg m²: squares and products of moments stay far from overflow
 SYMMETRY_TOLERANCE = 1e-9  # relative to the largest entry: what rounding in a CAD export leaves
 
 
@@ -70,6 +72,8 @@ def count(value: Any, name: str, least: int = 1) -> int:
     """Whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if value > MOST:
+        raise ValueError(f"{name} must be a whole number of at most 2^53, got {value!r}")
     return int(value)
 
 
@@ -96,11 +100,13 @@ def inertia(value: ArrayLike, name: str = "inertia") -> Array:
     """Symmetric positive definite 3×3, kg·m²; one that no mass distribution has is allowed with a warning."""
     matrix = array(value, name, (3, 3))
     scale = float(np.abs(matrix).max())
+    if scale > GREATEST_MOMENT:
+        raise ValueError(f"{name} must be at most {GREATEST_MOMENT:g} kg m^2, got {scale:g}")
     if np.abs(0.5 * matrix - 0.5 * matrix.T).max() > 0.5 * SYMMETRY_TOLERANCE * scale:
         raise ValueError(f"{name} must be symmetric, got {matrix.tolist()}")
     matrix = 0.5 * matrix + 0.5 * matrix.T
     moments = np.linalg.eigvalsh(matrix)
-    if moments[0] <= 1e-12 * scale:
+    if moments[0] <= max(1e-12 * scale, LEAST_MOMENT):
         raise ValueError(f"{name} must be symmetric positive definite, got eigenvalues {moments.tolist()}")
     if moments[2] > (moments[0] + moments[1]) * (1.0 + SYMMETRY_TOLERANCE):
         warnings.warn(

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -88,11 +89,33 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
     users = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = str(CACHE_DIR)
     try:
-        return njit(cache=True)(function)
+        return _forgiving(njit(cache=True)(function))
     except RuntimeError:  # the folder has become unwritable since
         return njit(function)
     finally:
         _numba_config.CACHE_DIR = users
+
+
+def _forgiving(dispatcher: Any) -> Any:
+    """The same kernel, for which a damaged or full cache means compiling again, not an error."""
+    cache = dispatcher._cache
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_compile(*args: Any) -> Any:
+        try:
+            return load(*args)
+        except Exception:
+            _quietly(cache.flush)
+            return None
+
+    cache.load_overload = load_or_compile
+    cache.save_overload = lambda *args: _quietly(save, *args)
+    return dispatcher
+
+
+def _quietly(action: Callable[..., Any], *args: Any) -> None:
+    with suppress(Exception):
+        action(*args)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

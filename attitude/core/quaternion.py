@@ -25,7 +25,7 @@ It is the convention of `scipy.spatial.transform.Rotation`; the tests compare th
 | angle between | angle of `p† ⊗ q`, rad | `angle_between_kernel(p, q)`    | `angle_between(p, q)` |
 
 Arrays are `(4,)` or `(N, 4)`, vectors `(3,)` or `(N, 3)`. The kernels load before they store, so that an output may
-alias an input.
+alias an input; they trust their arguments and check no shapes.
 """
 
 from __future__ import annotations

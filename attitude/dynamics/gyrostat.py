@@ -33,7 +33,9 @@ class Wheel:
     inertia: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", checks.unit_axis(self.axis, "wheel axis"))
+        axis = checks.unit_axis(self.axis, "wheel axis")
+        axis.setflags(write=False)
+        object.__setattr__(self, "axis", axis)
         object.__setattr__(self, "inertia", checks.positive(self.inertia, "wheel inertia"))
 
 
@@ -45,10 +47,10 @@ class Gyrostat(RigidBody):
     rotors: str = DRIVEN
 
     def __post_init__(self) -> None:
-        wheels = tuple(self.wheels)
+        wheels = tuple(self.wheels) if isinstance(self.wheels, list | tuple) else (None,)
         if not all(isinstance(wheel, Wheel) for wheel in wheels):
             raise ValueError(f"wheels must be a list of Wheel(axis, inertia), got {self.wheels!r}")
-        if self.rotors not in (DRIVEN, PRESCRIBED):
+        if not isinstance(self.rotors, str) or self.rotors not in (DRIVEN, PRESCRIBED):
             raise ValueError(f'rotors must be "{DRIVEN}" or "{PRESCRIBED}", got {self.rotors!r}')
         self._set(wheels=wheels)
         super().__post_init__()

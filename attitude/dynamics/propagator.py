@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from attitude.dynamics.step import (
 )
 
 WHOLE_STEP = np.inf  # max_increment of the kernels when steps are not split
-BLOCK = 200_000  # steps of a run per kernel call: between calls Ctrl-C and progress get their turn
+BLOCK_SECONDS = 0.1  # of a run per kernel call: between calls Ctrl-C and progress get their turn
 NO_TANGENTS = np.empty((0, TANGENT))
 
 
@@ -139,23 +140,35 @@ class Propagator:
         """`steps` steps of `h`, compiled; keeps the start and every `every`-th state.
 
         `torque`, `motor_torque`, `rotor_momentum` as in `step`, or one row per step. `progress(done, steps)` is
-        called now and then. Attitude and rate are, bit for bit, those of `steps` calls of `step`.
+        called now and then; whatever stops a run, the exception has the rows so far in `trajectory`. Attitude and rate
+        are, bit for bit, those of `steps` calls of `step`.
         """
         h, steps, every = checks.positive(h, "h"), checks.count(steps, "steps", 0), checks.count(every, "every")
         start, wheels = self.kernel_state(x)
         inputs, schedule = self._schedule(h, steps, wheels, torque, motor_torque, rotor_momentum)
-        rows, end, work = np.empty((steps // every + 1, STATE)), start.copy(), np.empty(STATE)
+        rows, end, work = _rows(steps // every + 1), start.copy(), np.empty(STATE)
         rows[0] = start
-        done, status = 0, OK
-        while done < steps and status == OK:
-            status, done = run_steps(
-                *self.kernel_body, end, inputs, h, done, min(done + BLOCK, steps), every, self.kernel_limit,
-                rows, work, NO_TANGENTS,
-            )  # fmt: skip
-            if progress is not None:
-                progress(done, steps)
-        kept = done // every + 1
-        trajectory = self._trajectory(rows[:kept], h * every, schedule(np.arange(kept) * every), end, schedule(done))
+        done, status, block = 0, OK, 1000
+
+        def so_far() -> Trajectory:
+            kept = done // every + 1
+            wheels = schedule(np.arange(kept) * every)
+            return self._trajectory(rows[:kept], h * every, wheels, end, schedule(done))
+
+        try:
+            while done < steps and status == OK:
+                begin = perf_counter()
+                status, done = run_steps(
+                    *self.kernel_body, end, inputs, h, done, min(done + block, steps), every, self.kernel_limit,
+                    rows, work, NO_TANGENTS,
+                )  # fmt: skip
+                block = max(1, int(block * min(10.0, BLOCK_SECONDS / (perf_counter() - begin + 1e-9))))
+                if progress is not None:
+                    progress(done, steps)
+        except BaseException as error:  # Ctrl-C, or what `progress` raises: what was computed is not lost
+            error.trajectory = so_far()  # type: ignore[attr-defined]
+            raise
+        trajectory = so_far()
         self._raise_if(status, h, done, trajectory)
         return trajectory
 
@@ -185,7 +198,8 @@ class Propagator:
         return start, self._no_rotors if x.rotor_momentum is None else x.rotor_momentum
 
     def _from_user(self, x: State) -> tuple[Array, Array]:
-        body, omega = self.body, x.omega
+        body, omega = self.body, checks.array(x.omega, "omega", (3,))  # its arrays may have been written to
+        q = checks.unit_quaternion(x.q, "q")
         width = self.rotor_axes_P.shape[1]
         wheels = body.rotor_momentum_at_rest(omega) if x.rotor_momentum is None else x.rotor_momentum
         if wheels.shape != (width,):
@@ -195,7 +209,7 @@ class Propagator:
         start = np.empty(STATE)
         start[7:10] = self.rotor_axes_P @ wheels
         damper_omega = self._at_rest if x.damper_omega is None else x.damper_omega
-        write_in(self.kernel_body[0], x.q, omega, damper_omega, start)
+        write_in(self.kernel_body[0], q, omega, damper_omega, start)
         if not np.isfinite(start).all():
             raise ValueError(f"omega must give a finite momentum, got {omega.tolist()} rad/s")
         return start, wheels
@@ -225,7 +239,7 @@ class Propagator:
     ) -> tuple[Array, Array]:
         """The kernels' input `(1, 6)` of one step, and the rotors' momentum after it."""
         if torque is None and motor_torque is None and rotor_momentum is None:
-            return self._no_input, wheels
+            return self._no_input, wheels.copy()
         table, schedule = self._schedule(h, 1, wheels, torque, motor_torque, rotor_momentum)
         return table, schedule(1)
 
@@ -260,6 +274,8 @@ class Propagator:
         if kind is None or kind == DRIVEN or not wheels.size:
             raise ValueError('rotor_momentum needs a Gyrostat with wheels and rotors="prescribed"')
         ends = _table(rotor_momentum, "rotor_momentum", wheels.size, steps)
+        if steps == 0:
+            return np.zeros((1, wheels.size))
         if ends.shape[0] == 1:
             ends = np.repeat(ends, steps, axis=0)  # reached in the first step, then held
         return np.asarray(np.diff(np.vstack([wheels, ends]), axis=0) / h)
@@ -281,7 +297,7 @@ def _reason(status: int, h: float, max_increment: float | None) -> str:
             "Propagator(..., max_increment=0.25) to split steps"
         )
     if status == NOT_FINITE:
-        return f"the state is no longer finite after h = {h:g} s: the rate or the torque is too large"
+        return f"h = {h:g} s: state or Jacobian do not stay finite; the rate, the torque or the step is too large"
     return f"h = {h:g} s needs too many substeps to keep |phi| <= {max_increment:g}: use a smaller h"
 
 
@@ -293,7 +309,7 @@ def _checked_order(body: RigidBody, order: int) -> int:
         allowed, kind = (2, 4, 6), "a gyrostat"
     else:
         allowed, kind = tuple(range(2, MAX_ORDER + 1, 2)), "a rigid body"
-    if isinstance(order, bool) or order not in allowed:
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or order not in allowed:
         raise ValueError(f"order must be one of {', '.join(map(str, allowed))} for {kind}, got {order!r}")
     return int(order)
 
@@ -330,11 +346,19 @@ def _seeds(body: RigidBody, axes_P: Array) -> Array:
     return seeds
 
 
+def _rows(count: int) -> Array:
+    try:
+        return np.empty((count, STATE))
+    except (MemoryError, ValueError):
+        raise ValueError(f"every must be larger: {count} rows would not fit in memory") from None
+
+
 def _combined(rows: Array, columns: Array) -> Array:
     """`rows @ columns.T`, summed in the same order for one row and for many: a run must equal its steps."""
     total = np.zeros((rows.shape[0], 3))
-    for j in range(columns.shape[1]):
-        total += rows[:, j, None] * columns[:, j]
+    with np.errstate(over="ignore", invalid="ignore"):  # the kernels refuse what is not finite
+        for j in range(columns.shape[1]):
+            total += rows[:, j, None] * columns[:, j]
     return total
 
 
@@ -342,10 +366,14 @@ def _table(value: Any, name: str, width: int, steps: int) -> Array:
     """Input as rows: `(1, width)` if constant, `(steps, width)` if given for each step."""
     if value is None:
         return np.zeros((1, width))
-    if np.ndim(value) == 2 and len(value) != steps:
+    try:
+        dimensions = np.ndim(value)
+    except ValueError:  # rows of different lengths
+        dimensions = 1
+    if dimensions == 2 and len(value) != steps:
         raise ValueError(f"{name} must have one row for each of the {steps} steps, got {len(value)}")
-    if np.ndim(value) == 2:
-        return checks.array(value, name, (steps, width))
+    if dimensions == 2:
+        return checks.array(value, name, (steps, width)) if steps else np.zeros((1, width))
     return checks.array(value, name, (width,))[None]
 
 

@@ -12,11 +12,10 @@ from attitude.core.jit import Array
 
 
 class Carried(NamedTuple):
-    """The kernels' state, so that a step goes on without rounding; `stamp` tells whether `out` was changed since."""
+    """The kernels' state, so that a step goes on without rounding; `stamp` tells whether ours was changed since."""
 
     body: object
     x: Array
-    out: Array
     stamp: bytes
 
 
@@ -34,7 +33,7 @@ class State:
     rotor_momentum: Array | None
     damper_omega: Array | None
     # What the kernels go on with, if this state came from one; `None` for a state made by hand.
-    carried: Carried | None = field(repr=False)
+    carried: Carried | None = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -61,9 +60,9 @@ def _fill(state: State, **values: object) -> None:
 def computed_state(body: object, x: Array, out: Array, rotor_momentum: Array | None, damped: bool) -> State:
     """State from a kernel's read-out `(14,)`: no checks, and it carries the kernels' own numbers along."""
     state = object.__new__(State)
-    carried = Carried(body, x, out, _stamp(out, rotor_momentum))
     damper_omega = out[7:10] if damped else None
-    _fill(state, q=out[:4], omega=out[4:7], rotor_momentum=rotor_momentum, damper_omega=damper_omega, carried=carried)
+    _fill(state, q=out[:4], omega=out[4:7], rotor_momentum=rotor_momentum, damper_omega=damper_omega)
+    _fill(state, carried=Carried(body, x, _stamp(state)))
     return state
 
 
@@ -72,11 +71,12 @@ def carried_on(state: State, body: object) -> Array | None:
     carried = state.carried
     if carried is None or carried.body is not body:
         return None
-    return carried.x if carried.stamp == _stamp(carried.out, state.rotor_momentum) else None
+    return carried.x if carried.stamp == _stamp(state) else None
 
 
-def _stamp(out: Array, rotor_momentum: Array | None) -> bytes:
-    return out.tobytes() if rotor_momentum is None else out.tobytes() + rotor_momentum.tobytes()
+def _stamp(state: State) -> bytes:
+    arrays = (state.q, state.omega, state.rotor_momentum, state.damper_omega)
+    return b"".join(array.tobytes() for array in arrays if array is not None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ TANGENT = 18
 READ_OUT = 14
 NOT_FINITE = 2
 TOO_MANY_SUBSTEPS = 3
-MAX_SUBSTEPS = 100_000_000
+MAX_SUBSTEPS = 10_000_000  # of one step: about a second
 SERIES_LIMIT = 1.25  # rad, |ω| h: beyond it the preprocessed inertia does more harm than good
 MOST_TERMS = SHAPE[0]  # a constant, so that the series is unrolled; coefficients past the order's terms are zero
 
@@ -296,12 +296,16 @@ def _greatest_rate(body: Array, x: Array) -> float:
 
 
 @kernel
-def first_substeps(body: Array, stages: Array, x: Array, h: float, max_increment: float) -> int:
+def first_substeps(
+    body: Array, stages: Array, x: Array, inputs: Array, row: int, h: float, max_increment: float
+) -> int:
     """First guess of how many substeps keep `|φ| ≈ |ω| h/2` below `max_increment` in every stage."""
-    longest = 0.0
+    longest, push = 0.0, 0.0
     for i in range(stages.size):
         longest = max(longest, abs(stages[i]))
-    needed = 0.5 * _greatest_rate(body, x) * h * longest / max_increment
+    for i in range(3):
+        push += (abs(inputs[row, i]) + abs(inputs[row, 3 + i])) * max(body[9], body[10], body[11])
+    needed = 0.5 * (_greatest_rate(body, x) + h * push) * h * longest / max_increment
     if not needed < MAX_SUBSTEPS:
         return MAX_SUBSTEPS
     return max(1, math.ceil(needed))
@@ -330,6 +334,13 @@ def _try_step(
 
 
 @kernel
+def more_substeps(n: int, status: int, square: float, max_increment: float) -> int:
+    """How many substeps to try after `n` were too few; by half at least, so that all tries cost thrice the last."""
+    grow = 2.0 if status != OK else math.sqrt(square) / max_increment
+    return max(n + 1, math.ceil(n * max(1.5, grow)))
+
+
+@kernel
 def _finite(x: Array) -> bool:
     return math.isfinite(x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[10] + x[11] + x[12])
 
@@ -350,26 +361,27 @@ def step_in_place(
 ) -> int:  # fmt: skip
     """Step of length `h` on `x` and on the rows of `tangents` `(m, 18)`, m = 0 for none; returns the status.
 
+    A step that fails leaves both as they were.
     `max_increment < 1` splits it into equal substeps whose `|φ|` stays at or below it, and starts anew with more of
     them where the first guess is too few. `x0` and `tangents0` are work space of the shapes of `x` and `tangents`.
     """
     split = max_increment < 1.0
-    n = first_substeps(body, stages, x, h, max_increment) if split else 1
-    if split:
-        _copy(x, tangents, x0, tangents0)
+    n = first_substeps(body, stages, x, inputs, row, h, max_increment) if split else 1
+    _copy(x, tangents, x0, tangents0)
     while True:
         square, status = _try_step(
             body, terms, sigma, delta, stages, x, inputs, row, h, n, max_increment, tangents
         )
         if not _finite(x):
-            return NOT_FINITE
-        if not split or (status == OK and square <= max_increment * max_increment):
+            status = NOT_FINITE
+        if status == OK and square <= max_increment * max_increment:
+            return OK
+        _copy(x0, tangents0, x, tangents)
+        if not split or status == NOT_FINITE:
             return status
         if n >= MAX_SUBSTEPS // 2:
             return TOO_MANY_SUBSTEPS
-        grow = 2.0 if status != OK else math.sqrt(square) / max_increment
-        n = max(n + 1, math.ceil(n * grow))
-        _copy(x0, tangents0, x, tangents)
+        n = more_substeps(n, status, square, max_increment)
 
 
 @kernel
@@ -474,4 +486,7 @@ def one_step_linearised(
             jacobian[6, n], jacobian[7, n], jacobian[8, n] = rotate_xyz(
                 a, b, c, d, m * t[n, 9], m * t[n, 10], m * t[n, 11]
             )
+        for i in range(jacobian.shape[0]):
+            if not math.isfinite(jacobian[i, n]):  # an unstable motion over too long a step
+                status = NOT_FINITE
     return status

@@ -8,7 +8,14 @@ from attitude.core.increment import OK
 from attitude.core.jit import Array, kernel
 from attitude.core.quaternion import product_xyzw, rotate_xyz
 from attitude.core.so3 import coefficients
-from attitude.dynamics.step import MAX_SUBSTEPS, NOT_FINITE, TOO_MANY_SUBSTEPS, first_substeps, substep_with_tangents
+from attitude.dynamics.step import (
+    MAX_SUBSTEPS,
+    NOT_FINITE,
+    TOO_MANY_SUBSTEPS,
+    first_substeps,
+    more_substeps,
+    substep_with_tangents,
+)
 from attitude.estimation.factor import triangularise
 from attitude.estimation.filter_kernels import turn_error, unit_axis
 
@@ -27,7 +34,7 @@ def predict(
     rad/s/√s. Work space: `tangents` `(n + 3, 18)`, `A` `(n + 9, n)`, `x0` and `F0` like `x` and `F`.
     """
     split = max_increment < 1.0
-    n = first_substeps(body, stages, x, h, max_increment) if split else 1
+    n = first_substeps(body, stages, x, inputs, row, h, max_increment) if split else 1
     _copy(x, F, x0, F0)
     while True:
         square, status = _carry(
@@ -43,8 +50,7 @@ def predict(
             return status
         if n >= MAX_SUBSTEPS // 2:
             return TOO_MANY_SUBSTEPS
-        grow = 2.0 if status != OK else math.sqrt(square) / max_increment
-        n = max(n + 1, math.ceil(n * grow))
+        n = more_substeps(n, status, square, max_increment)
 
 
 @kernel

@@ -98,7 +98,7 @@ def rate_from_velocities(directors: ArrayLike, velocities: ArrayLike) -> Array:
     return np.einsum("...a,...ka->...k", 0.5 * np.cross(D, V).sum(axis=-2), D)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DirectorBody:
     """Rigid body whose inertia `(3, 3)` in body axes, kg m², has d3 as a principal axis (32)."""
 
@@ -113,7 +113,7 @@ class DirectorBody:
         object.__setattr__(self, "euler", 0.5 * np.trace(J) * np.eye(3) - 0.5 * (J + J.T))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DirectorState:
     """Orthonormal right-handed directors `(3, 3)`, row i is `d_i`, and their velocities `(3, 3)`, 1/s."""
 

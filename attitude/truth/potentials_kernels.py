@@ -217,7 +217,7 @@ def run(
 
 def compiled(function: Callable[..., Any]) -> Any:
     """`function`, compiled in this process unless it is already."""
-    options: dict[str, Any] = dict(JIT_OPTIONS)
+    options: dict[str, Any] = {**JIT_OPTIONS, "boundscheck": True}  # a user's index may be wrong
     return function if hasattr(function, "py_func") else numba.njit(**options)(function)
 
 
@@ -237,6 +237,7 @@ def loop_with(user_moment: Callable[..., Any] | None, user_external: Callable[..
 
 def _without_kind(user: Any) -> Any:
     def moment_of_user(kind: int, R: Array, parameters: Array, out: Array) -> None:
+        out[:] = 0.0  # what the user does not fill
         user(R, parameters, out)
 
     return compiled(moment_of_user)
@@ -244,6 +245,7 @@ def _without_kind(user: Any) -> Any:
 
 def _without_index(user: Any) -> Any:
     def external_of_user(k: int, t: float, R: Array, omega: Array, table: Array, out: Array) -> None:
+        out[:] = 0.0
         user(t, R, omega, table, out)
 
     return compiled(external_of_user)

@@ -172,7 +172,13 @@ def test_inertia_is_made_symmetric():
     np.testing.assert_allclose(result, given, atol=1e-10)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12, 1.7e307])
+def test_inertia_beyond_all_size_is_refused():
+    huge = message(lambda: checks.inertia(1e300 * np.eye(3), NAME))
+    assert huge == f"{NAME} must be at most 1e+20 kg m^2, got 1e+300"
+    assert "positive definite" in message(lambda: checks.inertia(1e-300 * np.eye(3), NAME))
+
+
+@pytest.mark.parametrize("scale", [1e-19, 1e-12, 1.0, 1e12, 1e19])
 def test_inertia_of_any_size(scale):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -336,3 +336,13 @@ def test_warm_up_calls_everything_registered(monkeypatch):
     jit.warm_up()
     assert calls == ["mine"]
     assert callable(mine)
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_cache_means_compiling_again(tmp_path, suffix):
+    first = fresh(SOLVE, ATTITUDE_CACHE_DIR=str(tmp_path))
+    for path in tmp_path.rglob(f"*.{suffix}"):
+        path.write_bytes(path.read_bytes()[: 10 if suffix == "nbc" else 0])
+    again = fresh(SOLVE, ATTITUDE_CACHE_DIR=str(tmp_path))
+    assert (again["status"], again["loaded"]) == (first["status"], 0)
+    assert fresh(SOLVE, ATTITUDE_CACHE_DIR=str(tmp_path))["loaded"] == 1  # and the damage is repaired

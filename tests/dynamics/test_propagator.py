@@ -1,5 +1,8 @@
 """The propagator against exact and independent solutions, its substeps, its inputs, its errors."""
 
+import copy
+import dataclasses
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -319,7 +322,79 @@ def test_progress_is_reported():
     att.Propagator(att.RigidBody(BODY)).run(
         att.State(Q0, RATE), 0.2, 500_000, every=1000, progress=lambda done, steps: seen.append((done, steps))
     )
-    assert seen == [(200_000, 500_000), (400_000, 500_000), (500_000, 500_000)]
+    done = [n for n, _ in seen]
+    assert done == sorted(done)
+    assert len(done) > 2
+    assert seen[-1] == (500_000, 500_000)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_run_that_is_stopped_keeps_what_it_has(error):
+    def stop(done, steps):
+        if done >= 50_000:
+            raise error
+
+    with pytest.raises(error) as caught:
+        att.Propagator(att.RigidBody(BODY)).run(att.State(Q0, RATE), 0.2, 10**9, every=1000, progress=stop)
+    kept = caught.value.trajectory
+    assert len(kept.t) > 50
+    np.testing.assert_allclose(kept.energy, kept.energy[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("inputs", [{"torque": [1.0, 0.0, 0.0]}, {"motor_torque": [1.0]}])
+def test_long_step_under_torque_does_not_hang(inputs):
+    """From rest to hundreds of turns in one step: the number of substeps is foreseen, not found one by one."""
+    body = att.Gyrostat(np.diag([1.0, 2.0, 3.0]), [att.Wheel([1.0, 0.0, 0.0], 0.1)])
+    x = att.Propagator(body, max_increment=0.25).step(att.State(Q0, [0.0, 0.0, 0.0]), 200.0, **inputs)
+    total = 200.0 if "torque" in inputs else 0.0  # N·m·s about the axis
+    np.testing.assert_allclose(att.Propagator(body).momentum(x), [total, 0.0, 0.0], atol=1e-9)
+
+
+def test_failed_run_ends_with_the_last_good_state():
+    body = att.RigidBody([[1.2, 0.1, -0.2], [0.1, 2.0, 0.15], [-0.2, 0.15, 2.6]])
+    torque = np.zeros((20, 3))
+    torque[10] = 1.7e308
+    for rows in (torque, [1.0, 0.0, 0.0]):
+        steps = 20 if rows is torque else 1000
+        with pytest.raises(att.StepError) as caught:
+            att.Propagator(body).run(att.State(Q0, [0.0, 0.1, 0.3]), 0.5, steps, torque=rows)
+        kept = caught.value.trajectory
+        np.testing.assert_array_equal(kept.final.omega, kept.omega[-1])
+        assert np.isfinite(kept.final.q).all()
+
+
+def test_jacobian_that_overflows_is_an_error():
+    free = att.Propagator(att.RigidBody(np.diag([1.0, 2.0, 3.0])), order=12, max_increment=0.25)
+    with pytest.raises(att.StepError, match="state or Jacobian do not stay finite"):
+        free.step_with_jacobian(att.State(Q0, [0.0, 1.0, 0.0]), 2000.0)
+
+
+def test_copies_and_pickles_of_a_state():
+    propagator = att.Propagator(att.RigidBody(BODY), order=4)
+    x = propagator.step(att.State(Q0, RATE), 0.1)
+    expected = propagator.step(x, 0.1)
+    for copied, of in (copy.deepcopy((propagator, x)), pickle.loads(pickle.dumps((propagator, x)))):
+        np.testing.assert_array_equal(copied.step(of, 0.1).omega, expected.omega)
+        of.omega[:] = 0.0
+        np.testing.assert_array_equal(copied.step(of, 0.1).omega, np.zeros(3))
+    changed = dataclasses.replace(x, omega=[0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(propagator.step(changed, 0.1).omega, np.zeros(3))
+
+
+def test_state_spoilt_by_hand_is_refused():
+    propagator = att.Propagator(att.RigidBody(BODY))
+    for field, value, message in (("q", [0, 0, 0, 5], "q must be a unit"), ("omega", np.nan, "omega must be finite")):
+        x = att.State(Q0, RATE)
+        getattr(x, field)[:] = value
+        with pytest.raises(ValueError, match=message):
+            propagator.step(x, 0.1)
+
+
+def test_rotor_momentum_of_a_result_is_its_own():
+    x = att.State(Q0, RATE, [0.1])
+    y = WHEELED.step(x, 0.1)
+    y.rotor_momentum[0] = 5.0
+    assert x.rotor_momentum[0] == 0.1
 
 
 def test_no_allocation_per_step():
@@ -380,6 +455,15 @@ X = att.State(**GOOD)
     (lambda: att.Wheel([0, 0, 0], 0.1), "wheel axis must not have zero length"),
     (lambda: att.Wheel([0, 0, 1], 0.0), "wheel inertia must be greater than zero"),
     (lambda: att.Gyrostat(BODY, [[0, 0, 1]]), "wheels must be a list of Wheel"),
+    (lambda: att.Gyrostat(BODY, None), "wheels must be a list of Wheel"),
+    (lambda: att.Gyrostat(BODY, att.Wheel([0, 0, 1], 0.1)), "wheels must be a list of Wheel"),
+    (lambda: att.Gyrostat(BODY, [], rotors=np.ones(2)), "rotors must be"),
+    (lambda: att.Propagator(att.RigidBody(BODY), order=np.ones(2)), "order must be one of"),
+    (lambda: PROPAGATOR.run(X, 0.1, 10, every=2**63), "every must be a whole number"),
+    (lambda: PROPAGATOR.run(X, 0.1, 10**15), "every must be larger"),
+    (lambda: PROPAGATOR.run(X, 0.1, 2, torque=[[1, 2, 3], [1, 2]]), "torque must be an array of numbers"),
+    (lambda: att.RigidBody(1e-30 * np.eye(3)), "inertia must be symmetric positive definite"),
+    (lambda: att.RigidBody(1e30 * np.eye(3)), "inertia must be at most 1e\\+20"),
     (lambda: att.Gyrostat(BODY, [att.Wheel([0, 0, 1], 5.0)]), "inertia must include the wheels"),
     (lambda: att.Gyrostat(BODY, [], rotors="free"), 'rotors must be "driven" or "prescribed"'),
     (lambda: att.DampedGyrostat(BODY, damper_inertia=0.2, damping=-1.0), "damping must not be negative, got -1.0"),

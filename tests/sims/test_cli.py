@@ -1,6 +1,7 @@
 """The command line: exit codes, what goes to which stream, the page, and what --help does not load."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -190,3 +191,18 @@ def test_checking_a_folder_leaves_nothing_behind(tmp_path):
     output.check_folder(tmp_path / "a" / "b")
     output.check_file(tmp_path / "c" / "file.json")
     assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*")) == ["a", "a/b", "c"]
+
+
+def test_out_is_never_put_in_the_place_of_something_else(tmp_path):
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    target.write_text("old")
+    link.symlink_to(target)
+    with pytest.raises(OSError, match="not a regular file"):
+        output.check_file(pipe)
+    with pytest.raises(OSError, match="not a regular file"):
+        output.write_whole(pipe, "new")
+    assert pipe.is_fifo()
+    output.write_whole(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"

@@ -582,3 +582,23 @@ def test_one_signature_per_kernel():
     assert len(kernels.run.signatures) == 1
     for name in ("moment", "external", "_drift", "_turn", "_kick", "_keep"):
         assert len(getattr(kernels, name).signatures) <= 1, name  # none when `run` came compiled from the cache
+
+
+# ------------------------------------------------------------------ functions of the user
+def test_what_a_users_moment_leaves_out_is_zero():
+    def partial(t, R, omega, parameters, out):
+        out[0, 0] = 0.1
+
+    body = pot.FreeRotation(inertia=np.diag([1.0, 2.0, 2.5]))
+    runs = [body.run([0, 0, 0, 1], [0.1, 0.2, 0.3], h=0.1, steps=50, external=partial) for _ in range(2)]
+    whole = body.run([0, 0, 0, 1], [0.1, 0.2, 0.3], h=0.1, steps=50, external=[0.1, 0.0, 0.0])
+    np.testing.assert_array_equal(runs[0].momentum, runs[1].momentum)
+    np.testing.assert_allclose(runs[0].momentum, whole.momentum, rtol=1e-12)
+
+
+def test_a_users_index_out_of_range_is_an_error():
+    def reads_too_far(t, R, omega, parameters, out):
+        out[0, 0] = parameters[0]
+
+    with pytest.raises(IndexError):
+        pot.FreeRotation(inertia=np.eye(3)).run([0, 0, 0, 1], [0.1, 0.2, 0.3], h=0.1, steps=5, external=reads_too_far)

@@ -555,3 +555,10 @@ def test_other_bad_input_is_refused() -> None:
         so_n.scale_into_domain(M, 2.0)
     with pytest.raises(ValueError, match="lam_U must be positive"):
         so_n.coupled_field([-0.1, 1.0], None)
+
+
+@pytest.mark.parametrize("system", [99, -1, "RBn"])
+def test_unknown_system_is_refused(system):
+    body = so_n.BodyN([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="system must be one of"):
+        so_n.run(system, body, np.eye(3), np.zeros((3, 3)), 0.1, 1)

@@ -13,7 +13,7 @@ ORTHOGONAL = 1e-9  # largest |QᵀQ − 1| taken for a rotation: far above what 
 SKEW = 1e-12  # largest |M + Mᵀ| taken for skew, relative to |M|
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BodyN:
     """Rigid body on SO(n); `lam`, shape `(n,)`, kg·m²: the diagonal of Λ, every `Λi + Λj > 0` (i ≠ j).
 

@@ -120,8 +120,8 @@ def integrate_field(
 ) -> Trajectory:
     """Solution of `(Ȧ, Ḃ) = field(A, B)` for two matrices of one shape at `times`, s, by DOP853."""
     times = np.asarray(times, dtype=np.float64)
-    if times.ndim != 1 or times.size < 2 or not np.all(np.diff(times) > 0.0):
-        raise ValueError(f"times must be at least two increasing numbers, got {times!r}")
+    if times.ndim != 1 or times.size < 2 or not (np.isfinite(times).all() and np.all(np.diff(times) > 0.0)):
+        raise ValueError(f"times must be at least two finite, increasing numbers, got {times!r}")
 
     def rhs(_: float, y: NDArray) -> NDArray:
         return np.concatenate([part.ravel() for part in field(*y.reshape(2, *A.shape))])

@@ -54,6 +54,7 @@ def run(
 ) -> Trajectory:
     """`steps` steps of h seconds from the pair `(A, B)`, compiled; the start and every `every`-th state are stored."""
     h, steps, every = check_step(h), check_count(steps, "steps"), check_count(every, "every")
+    system = check_system(system)
     unit = h if system in (System.MDRB, System.MV2) else 1.0  # kernels carry hM
     A, B = check_pair(system, body, A, B, h)
     As, Bs = np.empty((2, steps // every + 1, body.n, body.n))
@@ -63,6 +64,14 @@ def run(
         done = _run_on(system, body, A, B, done, steps, every, As, Bs)
     t = np.arange(steps // every + 1, dtype=np.float64) * (every * h)
     return Trajectory(t, As, Bs / unit)
+
+
+def check_system(system: System) -> System:
+    """One of the discrete systems, also by its number; a ValueError lists them."""
+    try:
+        return System(system)
+    except ValueError:
+        raise ValueError(f"system must be one of {', '.join(map(str, System))}, got {system!r}") from None
 
 
 def check_pair(system: System, body: BodyN, A: ArrayLike, B: ArrayLike, h: float) -> tuple[Array, Array]:
