@@ -1,9 +1,10 @@
 """Real-time attitude estimation and control, built around the quaternion variational integrator."""
 
+from attitude.core.errors import StepError
 from attitude.core.jit import warm_up
 from attitude.dynamics.damper import DampedGyrostat
 from attitude.dynamics.gyrostat import Gyrostat, Wheel
-from attitude.dynamics.propagator import Propagator, StepError
+from attitude.dynamics.propagator import Propagator
 from attitude.dynamics.rigid_body import RigidBody
 from attitude.dynamics.state import Linearisation, State, Trajectory
 from attitude.estimation.filter import Status

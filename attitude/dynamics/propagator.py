@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attitude.core import checks
+from attitude.core.errors import StepError
 from attitude.core.increment import NO_INCREMENT, OK
 from attitude.core.jit import Array, on_warm_up
 from attitude.dynamics.composition import stages
@@ -33,12 +34,6 @@ from attitude.dynamics.step import (
 WHOLE_STEP = np.inf  # max_increment of the kernels when steps are not split
 BLOCK_SECONDS = 0.1  # of a run per kernel call: between calls Ctrl-C and progress get their turn
 NO_TANGENTS = np.empty((0, TANGENT))
-
-
-class StepError(ValueError):
-    """A step that could not be taken; says what to do. A run that stops has the rows up to there in `trajectory`."""
-
-    trajectory: Trajectory | None = None
 
 
 class Propagator:
@@ -284,9 +279,7 @@ class Propagator:
         if status == OK:
             return
         where = "" if step is None else f"step {step} (t = {step * h:.9g} s): "
-        error = StepError(where + _reason(status, h, self.max_increment))
-        error.trajectory = trajectory
-        raise error
+        raise StepError(where + _reason(status, h, self.max_increment), trajectory)
 
 
 def _reason(status: int, h: float, max_increment: float | None) -> str:

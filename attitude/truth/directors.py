@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attitude.core import checks, quaternion
+from attitude.core.errors import StepError
 from attitude.core.jit import Array
 from attitude.truth.directors_kernels import run_energy_momentum, run_lagrange_dalembert, workspace
 
@@ -199,7 +200,10 @@ def _integrate(run: Any, body: DirectorBody, D0: Array, V0: Array, h: float, c: 
     D[0], V[0] = D0, h * V0
     done = run(body.euler, c, float(h), 16 if non_twisting else 15, workspace(), D, V)
     if done < len(c):
-        raise RuntimeError(f"step {done} (t = {done * h:.6g} s) has no solution near its start: h = {h} s is too long")
+        raise StepError(
+            f"step {done} (t = {done * h:.6g} s) has no solution near its start: h = {h} s is too long",
+            DirectorTrajectory(body, _times(h, done), D[: done + 1], V[: done + 1] / h, np.full(done + 1, np.nan)),
+        )
     return D, V / h
 
 

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from attitude.core import checks, quaternion
+from attitude.core.errors import StepError
 from attitude.core.jit import Array
 from attitude.truth import full_body_continuous, full_body_discrete
 from attitude.truth.full_body_bodies import Body, BodyState, dumbbell, sphere
@@ -306,7 +307,7 @@ class FullBodySystem:
         """Lie group variational integrator: `steps` steps of `h` s, every `every`-th kept (LLM 2007, section 4).
 
         `order` 4 is Yoshida's composition of three steps, for the Hamiltonian forms. A step that has no solution, or
-        that ends in a collision of mass points, is a RuntimeError.
+        that ends in a collision of mass points, is a StepError with the motion until then.
         """
         relative, number = self._choose(frame, form)
         h, steps, every = checks.positive(h, "h"), checks.count(steps, "steps"), checks.count(every, "every")
@@ -320,9 +321,16 @@ class FullBodySystem:
             self.parameters, self._pair, workspace(len(y)), relative, number, h, WEIGHTS[order], every, y, rows
         )
         if done < steps:
-            cause = "mass points met" if status == MET else f"there is no rotation for it: h = {h} s is too long"
-            raise RuntimeError(f"step {done + 1} (from t = {done * h:.6g} s) failed: {cause}")
-        return self.motion(h * np.arange(0.0, steps + 1, every), rows, frame=frame)
+            met = "mass points met, or the potential is not finite"
+            cause = met if status == MET else f"there is no rotation for it: h = {h} s is too long"
+            until = self._kept(h, done // every, every, rows, frame)
+            raise StepError(f"step {done + 1} (from t = {done * h:.6g} s) failed: {cause}", until)
+        return self._kept(h, steps // every, every, rows, frame)
+
+    def _kept(self, h: float, count: int, every: int, rows: Array, frame: str) -> Motion:
+        """Motion of the start and of the first `count` rows kept."""
+        times = h * np.arange(0.0, count * every + 1, every)
+        return self.motion(times, rows[: count + 1], frame=frame)
 
     def rhs(self, *, frame: str = "inertial", form: str = "hamiltonian") -> Callable[[float, Array], Array]:
         """Right-hand side `f(t, y)` of a continuous form for SciPy, on the flat state `state(...).ravel()`."""
@@ -361,5 +369,5 @@ class FullBodySystem:
         f = self.rhs(frame=frame, form=form)
         solution = solve_ivp(f, (t[0], t[-1]), y, method="DOP853", t_eval=t, rtol=rtol, atol=atol, max_step=max_step)
         if not solution.success or not np.all(np.isfinite(solution.y)):
-            raise RuntimeError(f"integration stopped at t = {solution.t[-1]:.6g} s: {solution.message}")
+            raise StepError(f"integration stopped at t = {solution.t[-1]:.6g} s: {solution.message}")
         return self.motion(t, np.ascontiguousarray(solution.y.T).reshape(len(t), -1, ROW), frame=frame, form=form)

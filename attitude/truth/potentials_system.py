@@ -19,6 +19,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from attitude.core import checks, quaternion, so3
+from attitude.core.errors import StepError
 from attitude.core.jit import Array
 from attitude.truth import potentials_kernels as kernels
 
@@ -232,11 +233,14 @@ class System:
         except NumbaError as error:
             raise ValueError(f"external must compile as (t, R, omega, parameters, out): {error}") from error
         if done < steps or not np.isfinite(p0).all():
-            raise ValueError(
-                f"h must be shorter or the moment finite: no step from t = {done * h:.6g} s with h = {h} s"
-            )
+            message = f"h must be shorter or the moment finite: no step from t = {done * h:.6g} s with h = {h} s"
+            raise StepError(message, self._motion(h * every, qs[: done // every + 1], ps[: done // every + 1]))
+        return self._motion(h * every, qs, ps)
+
+    def _motion(self, spacing: float, qs: Array, ps: Array) -> Motion:
         momenta = self._plain(ps)
-        return Motion(h * every * np.arange(rows, dtype=np.float64), self._plain(qs), momenta, self.rate(momenta))
+        t = spacing * np.arange(len(qs), dtype=np.float64)
+        return Motion(t, self._plain(qs), momenta, self.rate(momenta))
 
     def _attitude(self, q: ArrayLike) -> Array:
         """Checked unit quaternions `(n, 4)`."""

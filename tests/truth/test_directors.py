@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from attitude.core import quaternion
+from attitude.core.errors import StepError
 from attitude.truth import directors_kernels
 from attitude.truth.directors import (
     DirectorBody,
@@ -330,7 +331,7 @@ def test_bad_run(scheme: Scheme, change: dict[str, Any], message: str) -> None:
 
 def test_a_step_without_solution_is_reported() -> None:
     """Lagrange–d'Alembert turns arcsin(hω): there is no step for hω > 1."""
-    with pytest.raises(RuntimeError, match=r"step 0 .* h = 2.0 s is too long"):
+    with pytest.raises(StepError, match=r"step 0 .* h = 2.0 s is too long"):
         lagrange_dalembert(BODY, GLIDE, h=2.0, steps=3, non_twisting=True)
 
 

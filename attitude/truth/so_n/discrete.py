@@ -19,6 +19,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attitude.core.errors import StepError
 from attitude.core.jit import Array, on_warm_up
 from attitude.truth.so_n import kernels
 from attitude.truth.so_n.body import BodyN, check_count, check_rotation, check_skew, check_step, norm
@@ -61,9 +62,16 @@ def run(
     As[0], Bs[0] = A, B
     done = 0
     while done < steps:
-        done = _run_on(system, body, A, B, done, steps, every, As, Bs)
-    t = np.arange(steps // every + 1, dtype=np.float64) * (every * h)
-    return Trajectory(t, As, Bs / unit)
+        reached, status = _run_on(system, body, A, B, done, steps, every, As, Bs)
+        if status != kernels.OK:
+            message = f"step {reached} found no increment: h M is at the border of the domain, take a smaller h"
+            raise StepError(message, _kept(reached // every, every * h, As, Bs / unit))
+        done = reached
+    return _kept(steps // every, every * h, As, Bs / unit)
+
+
+def _kept(count: int, spacing: float, As: Array, Bs: Array) -> Trajectory:
+    return Trajectory(np.arange(count + 1, dtype=np.float64) * spacing, As[: count + 1], Bs[: count + 1])
 
 
 def check_system(system: System) -> System:
@@ -100,16 +108,17 @@ def check_symmetric(Q: Array, P: Array) -> None:
 
 def _run_on(
     system: System, body: BodyN, A: Array, B: Array, first: int, steps: int, every: int, As: Array, Bs: Array
-) -> int:
-    """Run in place until done or until Newton fails; then do that one step from the Schur solution."""
+) -> tuple[int, int]:
+    """Run in place until done or until Newton fails; then do that one step from the Schur solution.
+
+    Returns the steps done and the status.
+    """
     U = np.empty((body.n, body.n))
     done, status = kernels.run(int(system), A, B, body.lam, 0, U, first, steps, every, As, Bs)
     if status != kernels.OK:
         U = schur_inverse(body, _momentum(system, body, A, B))
         done, status = kernels.run(int(system), A, B, body.lam, 1, U, done, done + 1, every, As, Bs)
-        if status != kernels.OK:
-            raise ValueError(f"step {done} found no increment: h M is at the border of the domain, take a smaller h")
-    return int(done)
+    return int(done), int(status)
 
 
 def _momentum(system: System, body: BodyN, A: Array, B: Array) -> Array:
