@@ -1,0 +1,1 @@
+"""Control: detumbling, pointing, momentum dumping, references and the mode manager."""
