@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from attitude import __version__
 from sims import output
 from sims.cli import app
 from sims.papers import page, registry, runner
@@ -206,3 +207,9 @@ def test_out_is_never_put_in_the_place_of_something_else(tmp_path):
     output.write_whole(link, "new")
     assert link.is_symlink()
     assert target.read_text() == "new"
+
+
+def test_version_is_that_of_the_package():
+    done = attitude("--version")
+    assert done.exit_code == 0
+    assert done.stdout == f"attitude-toolkit {__version__}\n"
