@@ -94,7 +94,7 @@ def solve_in_place(A: Array, B: Array) -> int:
         for i in range(k + 1, n):
             if abs(A[i, k]) > abs(A[pivot, k]):
                 pivot = i
-        if not abs(A[pivot, k]) > 0.0:
+        if not 0.0 < abs(A[pivot, k]) < math.inf:
             return SINGULAR
         if pivot != k:
             for j in range(k, n):

@@ -50,22 +50,29 @@ MOST_TERMS = SHAPE[0]  # a constant, so that the series is unrolled; coefficient
 
 
 @kernel
-def _free_increment(
-    body: Array, terms: int, sigma: Array, delta: Array, x: Array, h: float
-) -> tuple[float, float, float, float, int]:
-    """`(φ, s, status)` of a body without rotors or damper, with the preprocessed inertia."""
+def _energies(body: Array, x: Array) -> tuple[float, float]:
+    """`H = ½ p·I⁻¹p` and `C = ½ p·p`, on which the preprocessed inertia depends."""
     p1, p2, p3 = x[4], x[5], x[6]
+    H = 0.5 * (p1 * (p1 * body[9]) + p2 * (p2 * body[10]) + p3 * (p3 * body[11]))
+    return H, 0.5 * (p1 * p1 + p2 * p2 + p3 * p3)
+
+
+@kernel
+def _increment_of(
+    body: Array, terms: int, s: float, d: float, x: Array, h: float
+) -> tuple[float, float, float, float, int]:
+    """`(φ, s, status)` of a body without damper: with rotors, or with the inertia preprocessed by `s` and `d`."""
+    p1, p2, p3, k = x[4], x[5], x[6], 0.5 * h
     J1, J2, J3 = body[0], body[1], body[2]
+    if x[7] != 0.0 or x[8] != 0.0 or x[9] != 0.0:
+        return solve_increment(J1, J2, J3, k * x[7], k * x[8], k * x[9], h * p1, h * p2, h * p3)
     w1, w2, w3 = p1 * body[9], p2 * body[10], p3 * body[11]
     if terms > 0:
-        H, C = 0.5 * (p1 * w1 + p2 * w2 + p3 * w3), 0.5 * (p1 * p1 + p2 * p2 + p3 * p3)
-        s, d = modified(MOST_TERMS, sigma, delta, h, H, C)
         if not h * h * (w1 * w1 + w2 * w2 + w3 * w3) <= SERIES_LIMIT * SERIES_LIMIT:
             return 0.0, 0.0, 0.0, 1.0, NO_INCREMENT
         k1, k2, k3 = 1.0 + s + d * J1, 1.0 + s + d * J2, 1.0 + s + d * J3  # J̃ = J/k
         J1, J2, J3 = J1 / k1, J2 / k2, J3 / k3
         w1, w2, w3 = k1 * w1, k2 * w2, k3 * w3
-    k = 0.5 * h
     return solve_increment_from(J1, J2, J3, 0.0, 0.0, 0.0, h * p1, h * p2, h * p3, k * w1, k * w2, k * w3)
 
 
@@ -73,13 +80,12 @@ def _free_increment(
 def _increment(
     body: Array, terms: int, sigma: Array, delta: Array, x: Array, h: float
 ) -> tuple[float, float, float, float, int]:
-    """`(φ, s, status)` of a body without damper, with or without rotors."""
-    if x[7] == 0.0 and x[8] == 0.0 and x[9] == 0.0:
-        return _free_increment(body, terms, sigma, delta, x, h)
-    k = 0.5 * h
-    return solve_increment(
-        body[0], body[1], body[2], k * x[7], k * x[8], k * x[9], h * x[4], h * x[5], h * x[6]
-    )
+    """`(φ, s, status)` of a body without damper."""
+    s, d = 0.0, 0.0
+    if terms > 0:
+        H, C = _energies(body, x)
+        s, d = modified(MOST_TERMS, sigma, delta, h, H, C)
+    return _increment_of(body, terms, s, d, x, h)
 
 
 @kernel
@@ -187,13 +193,13 @@ def _free_tangents(
     w1, w2, w3 = p1 * body[9], p2 * body[10], p3 * body[11]
     r1, r2, r3 = k * x[7], k * x[8], k * x[9]
     J1, J2, J3 = I1, I2, I3
-    s_H = s_C = d_H = d_C = 0.0
+    s = d = s_H = s_C = d_H = d_C = 0.0
     if terms > 0:
-        H, C = 0.5 * (p1 * w1 + p2 * w2 + p3 * w3), 0.5 * (p1 * p1 + p2 * p2 + p3 * p3)
+        H, C = _energies(body, x)
         s, d, s_H, s_C, d_H, d_C = modified_with_slopes(MOST_TERMS, sigma, delta, h, H, C)
         k1, k2, k3 = 1.0 + s + d * I1, 1.0 + s + d * I2, 1.0 + s + d * I3
         J1, J2, J3 = I1 / k1, I2 / k2, I3 / k3
-    f1, f2, f3, s, status = _increment(body, terms, sigma, delta, x, h)
+    f1, f2, f3, s, status = _increment_of(body, terms, s, d, x, h)
     m1, m2, m3, m4, m5, m6, m7, m8, m9 = inverse3(*increment_matrix(J1, J2, J3, r1, r2, r3, f1, f2, f3, s))
     a1, a2, a3 = J1 * J1 * f1, J2 * J2 * f2, J3 * J3 * f3
     H1, H2, H3 = _lever(f1, f2, f3, s, a1 * (s_H / I1 + d_H), a2 * (s_H / I2 + d_H), a3 * (s_H / I3 + d_H))

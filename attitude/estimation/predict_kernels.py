@@ -139,8 +139,8 @@ def predict_gyro(omega: Array, h: float, arw: float, rrw: float, x: Array, F: Ar
     if not math.isfinite(square + h):
         return NOT_FINITE
     _, b, c, _ = coefficients(square)
-    _turn(x, v1, v2, v3, math.sqrt(square))
     f1, f2, f3, f4 = _half_turn(v1, v2, v3, math.sqrt(square))
+    _turn(x, f1, f2, f3, f4)
     for i in range(6):
         t1, t2, t3 = rotate_xyz(-f1, -f2, -f3, f4, F[i, 0], F[i, 1], F[i, 2])
         s1, s2, s3 = turn_error(b, c, v1, v2, v3, F[i, 3], F[i, 4], F[i, 5])
@@ -160,8 +160,7 @@ def _half_turn(v1: float, v2: float, v3: float, angle: float) -> tuple[float, fl
 
 
 @kernel
-def _turn(x: Array, v1: float, v2: float, v3: float, angle: float) -> None:
-    f1, f2, f3, f4 = _half_turn(v1, v2, v3, angle)
+def _turn(x: Array, f1: float, f2: float, f3: float, f4: float) -> None:
     a, b, c, d = product_xyzw(x[0], x[1], x[2], x[3], f1, f2, f3, f4)
     k = 1.0 / math.sqrt(a * a + b * b + c * c + d * d)
     x[0], x[1], x[2], x[3] = k * a, k * b, k * c, k * d

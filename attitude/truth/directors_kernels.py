@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attitude.core.jit import Array, kernel
+from attitude.core.linalg import OK, solve_in_place
 
 UPDATE_TOLERANCE = 1e-11  # last Newton update of a director: the next would be its square, below roundoff
 MAX_ITERATIONS = 40  # Newton takes 3 or 4; a step that is far too long never ends
@@ -35,41 +36,7 @@ class Work(NamedTuple):
 def workspace() -> Work:
     """Zeroed scratch for a run: the increment and the multipliers start from zero."""
     B, X, F, L, Dm, Ds = np.zeros((6, 3, 3))
-    return Work(B, X, F, L, Dm, Ds, np.zeros((16, 16)), np.zeros(16), np.zeros(7))
-
-
-# ------------------------------------------------------------------ kernels: a small dense solve
-@kernel
-def _pivot(A: Array, b: Array, n: int, k: int) -> bool:
-    """Bring the largest entry of column `k` into row `k`; false if the column is zero or not finite."""
-    p = k
-    for i in range(k + 1, n):
-        if abs(A[i, k]) > abs(A[p, k]):
-            p = i
-    if p != k:
-        b[k], b[p] = b[p], b[k]
-        for j in range(k, n):
-            A[k, j], A[p, j] = A[p, j], A[k, j]
-    return 0.0 < abs(A[k, k]) < np.inf
-
-
-@kernel
-def _solve(A: Array, b: Array, n: int) -> bool:
-    """Solve the leading `n×n` system in place (`A` is destroyed, `b` becomes the solution); false if singular."""
-    for k in range(n):
-        if not _pivot(A, b, n, k):
-            return False
-        for i in range(k + 1, n):
-            factor = A[i, k] / A[k, k]
-            if factor != 0.0:
-                b[i] -= factor * b[k]
-                for j in range(k + 1, n):
-                    A[i, j] -= factor * A[k, j]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            b[k] -= A[k, j] * b[j]
-        b[k] /= A[k, k]
-    return True
+    return Work(B, X, F, L, Dm, Ds, np.zeros((16, 16)), np.zeros((16, 1)), np.zeros(7))
 
 
 # ------------------------------------------------------------------ kernels: one step
@@ -128,7 +95,7 @@ def _put_balance(E: Array, k: float, w: Work) -> None:
             r = w.B[i, a] + k * w.F[i, a]
             for j in range(3):
                 r -= E[i, j] * w.X[j, a] + w.L[i, j] * w.Ds[j, a]
-            w.b[3 * i + a] = r
+            w.b[3 * i + a, 0] = r
 
 
 @kernel
@@ -145,9 +112,9 @@ def _put_misses(D: Array, w: Work) -> None:
     """
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        w.b[9 + i] = -_dot(w.X[i], w.Dm[i])
-        w.b[12 + i] = -_dot(w.X[j], w.Dm[k]) - _dot(w.X[k], w.Dm[j])
-    w.b[15] = _dot(D[0], w.X[1]) - _dot(D[1], w.X[0])
+        w.b[9 + i, 0] = -_dot(w.X[i], w.Dm[i])
+        w.b[12 + i, 0] = -_dot(w.X[j], w.Dm[k]) - _dot(w.X[k], w.Dm[j])
+    w.b[15, 0] = _dot(D[0], w.X[1]) - _dot(D[1], w.X[0])
 
 
 @kernel
@@ -192,10 +159,10 @@ def _update(w: Work, n: int) -> float:
     """Add the Newton correction; the largest change of a director component."""
     largest = 0.0
     for i in range(9):
-        w.X[i // 3, i % 3] += w.b[i]
-        largest = max(largest, abs(w.b[i]))
+        w.X[i // 3, i % 3] += w.b[i, 0]
+        largest = max(largest, abs(w.b[i, 0]))
     for i in range(n - 9):
-        w.x[i] += w.b[9 + i]
+        w.x[i] += w.b[9 + i, 0]
     return largest
 
 
@@ -230,7 +197,7 @@ def _step(D: Array, E: Array, c: Array, k: float, at: float, n: int, w: Work, D1
         _put_misses(D, w)
         _put_stiffness(E, c, k, at, w)
         _put_borders(D, D1, w.Ds, w.A)
-        if not _solve(w.A, w.b, n):
+        if solve_in_place(w.A[:n, :n], w.b[:n]) != OK:
             return False
         if _update(w, n) <= UPDATE_TOLERANCE:
             _evaluate(D, c, at, w, D1)

@@ -122,6 +122,11 @@ def _free() -> dict[str, Motion]:
 
 
 @cache
+def _long() -> Motion:
+    return _variational(_free_propagator(), FREE_STEP, LONG_STEPS, every=1000)
+
+
+@cache
 def _damped(method: str, damping: float) -> Motion:
     """Motion with damper: "VI", or a SciPy method; "Radau" is the reference at 1e-10, sampled at the VI's times."""
     steps = round(DAMPED_TIME / DAMPED_STEP)
@@ -137,7 +142,7 @@ def _damped(method: str, damping: float) -> Motion:
 # ------------------------------------------------------------------ the table
 def _free_rows() -> list[Row]:
     vi, midpoint, rk45 = _free().values()
-    long = _variational(_free_propagator(), FREE_STEP, LONG_STEPS, every=1000)
+    long = _long()
     gain = [min(other.momentum_error[-1] / vi.momentum_error.max(), other.energy_error[-1] / vi.energy_error.max())
             for other in (midpoint, rk45)]  # fmt: skip
     return [
@@ -280,7 +285,7 @@ def _error_figure(out: Path, number: int, what: str, quantity: str) -> Path:
 
 
 def _long_figure(out: Path) -> Path:
-    run = _variational(_free_propagator(), FREE_STEP, LONG_STEPS, every=1000)
+    run = _long()
     title = "Figure 3. Long-term error for a free rigid body, one million steps"
     figure, axes = _axes(title, "time, s", "relative error")
     axes.plot(run.t, run.momentum_error, color=INK, label="momentum")
