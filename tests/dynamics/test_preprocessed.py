@@ -251,7 +251,6 @@ def test_both_kernels_agree_bit_for_bit_and_padding_changes_nothing(K):
     value = modified(K, *arrays, STEP, *float_state(I))
     assert value == modified_with_slopes(K, *arrays, STEP, *float_state(I))[:2]
     assert value == modified(5, *arrays, STEP, *float_state(I))
-    assert len(modified.signatures) == len(modified_with_slopes.signatures) == 1
 
 
 def test_a_body_at_rest_needs_no_correction():
