@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 
 KEPT_VERSIONS = 8  # cache folders of older sources that survive, so that two checkouts can share a machine
-JIT_OPTIONS = {"error_model": "numpy", "nogil": True}  # no fastmath: a step and a run must agree bit for bit
+JIT_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}  # no fastmath: a step and a run must agree bit for bit
 
 _numba_config: Any = numba.config
 _warmers: list[Callable[[], object]] = []
@@ -125,6 +125,12 @@ def kernel(function: Callable[..., Any]) -> Any:
     more than the arithmetic of a step; calls between kernels cost as much again, so they are inlined.
     """
     return _cached(function, _nrt=False, forceinline=True)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """Kernel for other kernels only: it has no way in from Python, which takes long to compile for large tuples."""
+    options: dict[str, Any] = {"_nrt": False, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(**JIT_OPTIONS, **options)(function)  # not cached: it lives on in the kernels that call it
 
 
 def allocating_kernel(function: Callable[..., Any]) -> Any:

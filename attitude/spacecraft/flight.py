@@ -1,0 +1,174 @@
+"""The flight side: navigation by the on-board orbit, the estimator, the controller. It sees samples, never the truth.
+
+A user's own estimator or controller is any object with
+
+    estimator.tick(t, samples) -> estimate (22,)                    see `frames.ESTIMATE`
+    controller.tick(t, samples, estimate) -> command (16,)          see `frames.COMMAND`
+
+and a whole flight program any object with `tick(t, samples) -> command`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from attitude.core.jit import Array, inner_kernel, kernel
+from attitude.environment.grid import SIZE, EnvironmentParameters, environment_kernel
+from attitude.spacecraft import frames
+from attitude.spacecraft.config import FlightConfig
+from attitude.spacecraft.controller import (
+    REFERENCES,
+    Controller,
+    ControllerParameters,
+    ControllerState,
+    control_attitude,
+    control_kernel,
+)
+from attitude.spacecraft.estimator import (
+    Estimator,
+    EstimatorParameters,
+    EstimatorState,
+    estimate_attitude,
+    estimate_kernel,
+)
+from attitude.spacecraft.frames import COMMAND, CONTROL, ESTIMATE, SAMPLES
+
+GAIN = 0.05  # of a GPS fix in the clock correction
+MAX_CORRECTION, MAX_MISFIT = 30.0, 3e5  # s, m: a fix farther off is not believed
+
+_T, _VALID, _GPS_R = (SAMPLES[name].offset for name in ("t", "valid", "gps_r_I"))
+_EPHEMERIS = ESTIMATE["ephemeris_s"].offset
+
+
+class UserEstimator(Protocol):
+    """What may take the place of the built-in estimator."""
+
+    def tick(self, t: float, samples: Array) -> Array:
+        """Estimate `(22,)` from the samples `(64,)` of the tick at `t`, s."""
+        ...
+
+
+class UserController(Protocol):
+    """What may take the place of the built-in controller."""
+
+    def tick(self, t: float, samples: Array, estimate: Array) -> Array:
+        """Command `(16,)` from the samples `(64,)` and the estimate `(22,)` of the tick at `t`, s."""
+        ...
+
+
+class Navigation(NamedTuple):
+    """On-board orbit, field and Sun: the table, its clock correction `(1,)`, s, and the present values `(22,)`."""
+
+    environment: EnvironmentParameters
+    correction: Array
+    onboard: Array
+
+
+class FlightKernels(NamedTuple):
+    """Everything the flight side's kernels take."""
+
+    navigation: Navigation
+    estimator: EstimatorParameters
+    estimator_state: EstimatorState
+    controller: ControllerParameters
+    controller_state: ControllerState
+
+
+@inner_kernel
+def _misfit(r: Array, onboard: Array) -> tuple[float, float]:
+    """Seconds the on-board orbit is behind the fix `r`, along the track, and metres it is off in all."""
+    v, along, square, speed = onboard[3:6], 0.0, 0.0, 0.0
+    for i in range(3):
+        off = r[i] - onboard[i]
+        along += off * v[i]
+        square += off * off
+        speed += v[i] * v[i]
+    return along / speed, math.sqrt(square)
+
+
+@inner_kernel
+def navigate(n: Navigation, samples: Array, estimate: Array) -> None:
+    """On-board environment at the tick; a GPS fix corrects the orbit's clock, where an old orbit goes wrong most."""
+    correction, t = n.correction, samples[_T] if math.isfinite(samples[_T]) else 0.0
+    environment_kernel(n.environment, t + correction[0], n.onboard)
+    if (frames.bits_of(samples[_VALID]) >> frames.GPS_BIT) & 1:
+        late, off = _misfit(samples[_GPS_R : _GPS_R + 3], n.onboard)
+        if off < MAX_MISFIT and abs(correction[0] + GAIN * late) < MAX_CORRECTION:
+            correction[0] += GAIN * late
+    estimate[_EPHEMERIS] = correction[0]
+
+
+@kernel
+def navigate_kernel(n: Navigation, samples: Array, estimate: Array) -> None:
+    """`navigate` from Python."""
+    navigate(n, samples, estimate)
+
+
+@inner_kernel
+def fly(f: FlightKernels, samples: Array, estimate: Array, control: Array, command: Array) -> None:
+    """One tick of the whole flight side; `command` `(16,)` holds the last command before, and the new one after."""
+    onboard = f.navigation.onboard
+    navigate(f.navigation, samples, estimate)
+    estimate_attitude(f.estimator, f.estimator_state, onboard, samples, command, estimate)
+    control_attitude(f.controller, f.controller_state, onboard, samples, estimate, control, command)
+
+
+@kernel
+def flight_kernel(f: FlightKernels, samples: Array, estimate: Array, control: Array, command: Array) -> None:
+    """`fly` from Python."""
+    fly(f, samples, estimate, control, command)
+
+
+class Flight:
+    """The toolkit's flight software; see the module. `estimator` and `controller` may be the user's own."""
+
+    def __init__(
+        self,
+        config: FlightConfig,
+        estimator: UserEstimator | None = None,
+        controller: UserController | None = None,
+    ) -> None:
+        if len(config.controller.references) > REFERENCES:
+            raise ValueError(f"references must be at most {REFERENCES}, got {len(config.controller.references)}")
+        self.config = config
+        self.estimate, self.control, self.command = ESTIMATE.zeros(), CONTROL.zeros(), COMMAND.zeros()
+        self.estimate[ESTIMATE["q_IB"].offset + 3] = 1.0
+        self._estimator, self._controller = estimator, controller
+        built_in, law = Estimator(config), Controller(config)
+        navigation = Navigation(config.environment.parameters(), np.zeros(1), np.zeros(SIZE))
+        self.kernels = FlightKernels(navigation, built_in.parameters, built_in.state, law.parameters, law.state)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether all of it is built in, so that a loop can be compiled."""
+        return self._estimator is None and self._controller is None
+
+    def tick(self, t: float, samples: Array) -> Array:
+        """Command `(16,)` for the samples `(64,)` of the tick at `t`, s; the array is used again by the next call."""
+        f = self.kernels
+        if self.compiled:
+            flight_kernel(f, samples, self.estimate, self.control, self.command)
+            return self.command
+        onboard = f.navigation.onboard
+        navigate_kernel(f.navigation, samples, self.estimate)
+        if self._estimator is None:
+            estimate_kernel(f.estimator, f.estimator_state, onboard, samples, self.command, self.estimate)
+        else:
+            _copy(self._estimator.tick(t, samples), self.estimate, "estimate")
+        if self._controller is None:
+            control_kernel(
+                f.controller, f.controller_state, onboard, samples, self.estimate, self.control, self.command
+            )
+        else:
+            _copy(self._controller.tick(t, samples, self.estimate), self.command, "command")
+        return self.command
+
+
+def _copy(given: Array, out: Array, name: str) -> None:
+    """What a user's object returned, if it has the right shape."""
+    if np.shape(given) != out.shape:
+        raise ValueError(f"{name} must have shape {out.shape}, see attitude.spacecraft.frames, got {np.shape(given)}")
+    out[:] = given

@@ -1,0 +1,120 @@
+"""One tick of the closed loop, and n ticks in one compiled call: bit for bit the same trajectory.
+
+    sense(plant, samples)  ->  flight(samples, command)  ->  act(plant, command)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+
+from attitude.core import checks
+from attitude.core.jit import Array, inner_kernel, kernel
+from attitude.spacecraft.flight import Flight, FlightKernels, fly
+from attitude.spacecraft.frames import CONTROL, ESTIMATE, RECORDS
+from attitude.spacecraft.plant import Plant, PlantParameters, PlantState, act, sense
+from attitude.spacecraft.sensing import Sensing
+
+BLOCK_SECONDS, LARGEST_BLOCK = 0.1, 8192  # of a run per kernel call: progress, Ctrl-C and random numbers in between
+
+Rows = dict[str, Array]
+
+
+class FlightProgram(Protocol):
+    """Anything that can fly: the toolkit's `Flight`, or the user's own."""
+
+    def tick(self, t: float, samples: Array) -> Array:
+        """Command `(16,)` for the samples `(64,)` of the tick at `t`, s."""
+        ...
+
+
+@inner_kernel
+def _keep(values: Array, rows: Array, row: int) -> None:
+    for i in range(values.size):
+        rows[row, i] = values[i]
+
+
+@kernel
+def run_kernel(
+    p: PlantParameters, s: PlantState, sensing: Sensing, f: FlightKernels, truth: Array, samples: Array,
+    estimate: Array, control: Array, command: Array, first: int, last: int, every: int,
+    truths: Array, sampled: Array, estimates: Array, controls: Array, commands: Array,
+) -> int:  # fmt: skip
+    """Ticks `first` to `last − 1` of a run; every `every`-th is kept in its row. Returns the plant's worst status."""
+    worst = 0
+    for k in range(first, last):
+        sense(p, s, sensing, truth, samples)
+        fly(f, samples, estimate, control, command)
+        worst = max(worst, act(p, s, truth, command))
+        if k % every == 0:
+            row = k // every
+            _keep(truth, truths, row)
+            _keep(samples, sampled, row)
+            _keep(estimate, estimates, row)
+            _keep(control, controls, row)
+            _keep(command, commands, row)
+    return worst
+
+
+class Spacecraft:
+    """A plant and a flight program in one loop; the flight program gets the samples and nothing else."""
+
+    def __init__(self, plant: Plant, flight: FlightProgram) -> None:
+        self.plant, self.flight = plant, flight
+        self.status = 0  # the plant's worst so far
+
+    def tick(self) -> Array:
+        """Sense, estimate, control, actuate, propagate, once; returns the command."""
+        samples = self.plant.sense()
+        command = self.flight.tick(self.plant.t, samples)
+        self.status = max(self.status, self.plant.act(command))
+        return command
+
+    def run(self, ticks: int, every: int = 1, progress: Callable[[int, int], object] | None = None) -> Rows:
+        """`ticks` ticks; keeps every `every`-th, the first included.
+
+        Rows of each record of `frames.RECORDS` by its name: truth at the beginning of the tick, samples, estimate,
+        control and command. Compiled if the flight side is all built in, else in Python. `progress(done, ticks)` is
+        called now and then.
+        """
+        ticks, every = checks.count(ticks, "ticks", 0), checks.count(every, "every")
+        if ticks > self.plant.ticks_left:
+            raise ValueError(f"ticks must be at most {self.plant.ticks_left}, where the environment ends, got {ticks}")
+        count = -(-ticks // every)
+        try:
+            rows = {name: np.zeros((count, record.size)) for name, record in RECORDS.items()}
+        except MemoryError:
+            raise ValueError(f"every must be larger: {count} rows would not fit in memory") from None
+        advance = self._compiled if isinstance(self.flight, Flight) and self.flight.compiled else self._called
+        done, block = 0, 256
+        while done < ticks:
+            begin, last = perf_counter(), min(done + block, ticks)
+            advance(done, last, every, rows)
+            done = last
+            block = int(min(LARGEST_BLOCK, max(1, block * BLOCK_SECONDS / (perf_counter() - begin + 1e-9))))
+            if progress is not None:
+                progress(done, ticks)
+        return rows
+
+    def _compiled(self, first: int, last: int, every: int, rows: Rows) -> None:
+        plant, flight = self.plant, self.flight
+        assert isinstance(flight, Flight)
+        status = run_kernel(
+            plant.parameters, plant.state, plant.suite.sensing(last - first), flight.kernels, plant.truth,
+            plant.samples, flight.estimate, flight.control, flight.command, first, last, every, *rows.values(),
+        )  # fmt: skip
+        self.status = max(self.status, int(status))
+
+    def _called(self, first: int, last: int, every: int, rows: Rows) -> None:
+        for k in range(first, last):
+            command = self.tick()
+            if k % every == 0:
+                self._keep(k // every, command, rows)
+
+    def _keep(self, row: int, command: Array, rows: Rows) -> None:
+        rows["truth"][row], rows["samples"][row], rows["command"][row] = self.plant.truth, self.plant.samples, command
+        rows["estimate"][row] = getattr(self.flight, "estimate", np.full(ESTIMATE.size, np.nan))
+        rows["control"][row] = getattr(self.flight, "control", np.full(CONTROL.size, np.nan))
