@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 .PHONY: run test bench slow clean
 
 run: $(VENV)/.base
-	$(BIN)/attitude papers manchester-peck --out out
+	$(BIN)/attitude run --out out
 
 test: $(VENV)/.test
 	$(BIN)/ruff check attitude sims hil tests

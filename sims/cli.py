@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sims.papers.table import Progress
+    from sims.scenario import Scenario
 
 BAD_INPUT, FAILED = 2, 1
 WIDTH = 150  # columns when standard output is not a terminal
@@ -43,6 +44,114 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
+
+@app.command()
+def run(
+    scenario: Annotated[str, typer.Argument(help="A TOML file, or a shipped scenario by its name.")] = "default",
+    out: Annotated[Path, typer.Option(help="Folder for the log, the figures and report.html.")] = Path("out/run"),
+    json: Json = False,
+    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's.", show_default=False)] = None,
+    dump_default: Annotated[bool, typer.Option("--dump-default", help="Print the default scenario and stop.")] = False,
+) -> None:
+    """Fly a CubeSat mission: closed loop, log, figures, report. Exit code 1 if a goal of a shipped scenario is missed.
+
+    Shipped: default, detumble, star-tracker, spin-damper, faults.
+    """
+    from sims import output
+    from sims import scenario as scenarios
+
+    if dump_default:
+        print(scenarios.default_text(), end="")
+        return
+    _check(output.check_folder, out)
+    with _progress() as progress:
+        progress("read the scenario", 0.0)
+        given = _scenario(scenario, seed)
+        from sims import log, verdicts
+        from sims import run as job
+
+        mission = job.fly(given, lambda what, done: progress(what, 0.6 * done))
+        dataset = mission.dataset()
+        progress("write the log", 0.6)
+        log.write(out / job.LOG, dataset)
+        summary = job.report(dataset, out, lambda what, done: progress(what, 0.65 + 0.35 * done))
+    goals = log.goals(dataset)
+    if json:
+        print(output.json_text(job.document(dataset, summary, mission, out)))
+    else:
+        speed = given.ticks * given.tick_s / mission.seconds
+        where = f"log {out / job.LOG}, report {out / 'report.html'}"
+        _print(verdicts.table(summary, goals), f"{given.ticks} ticks, {speed:.0f} times real time; {where}")
+    if not verdicts.passed(summary, goals):
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def sensors(
+    scenario: Annotated[str, typer.Argument(help="A TOML file, or a shipped scenario by its name.")],
+    out: Annotated[Path, typer.Option(help="File to write: .nc (NetCDF) or .csv.", show_default=False)],
+    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's.", show_default=False)] = None,
+    every: Annotated[int, typer.Option(help="Keep every so many ticks.", min=1)] = 1,
+) -> None:
+    """Truth and time-tagged samples of a scenario's sensors, without any control loop."""
+    from sims import output
+
+    if out.suffix not in (".nc", ".csv"):
+        _refuse(f"--out must end in .nc or .csv, got {out}")
+    _check(output.check_file, out)
+    with _progress() as progress:
+        progress("read the scenario", 0.0)
+        given = _scenario(scenario, seed)
+        from sims import log, table
+        from sims import run as job
+
+        dataset = job.sense(given, every, lambda what, done: progress(what, 0.8 * done))
+        progress(f"write {out}", 0.8)
+        if out.suffix == ".nc":
+            log.write(out, dataset)
+        else:
+            output.write_whole(out, "".join(table.csv(dataset)))
+    _print(f"{dataset.sizes['time']} rows of truth and samples in {out}")
+
+
+@app.command()
+def plot(
+    log_file: Annotated[Path, typer.Argument(metavar="LOG", help="The mission.nc of a run.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="Folder for the figures; that of LOG if left out.")] = None,
+    json: Json = False,
+) -> None:
+    """Draw the figures and the report of a log again."""
+    from sims import output
+
+    folder = log_file.parent if out is None else out
+    _check(output.check_folder, folder)
+    with _progress() as progress:
+        progress("read the log", 0.0)
+        from sims import log, verdicts
+        from sims import run as job
+
+        try:
+            dataset = log.read(log_file)
+        except ValueError as error:
+            _refuse(str(error))
+        summary = job.report(dataset, folder, progress)
+    if json:
+        print(output.json_text(job.document(dataset, summary, None, folder)))
+    else:
+        _print(verdicts.table(summary, log.goals(dataset)), f"report {folder / 'report.html'}")
+
+
+def _scenario(name: str, seed: int | None) -> Scenario:
+    """The checked scenario; one sentence and exit code 2 if it is not usable."""
+    from sims import scenario as scenarios
+
+    try:
+        given = scenarios.load(name)
+        return given if seed is None else given.with_seed(seed)
+    except scenarios.ScenarioError as error:
+        _refuse(str(error))
+        raise AssertionError from None  # not reached
 
 
 @app.command()
@@ -99,7 +208,7 @@ def bench(
 
 @app.command()
 def study(
-    name: Annotated[str, typer.Argument(help="sample-rate or consistency.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="sample-rate, consistency or detumble.", show_default=False)],
     json: Json = False,
     out: Annotated[Path, typer.Option(help="Folder for NAME.json and the figures.")] = Path("out/studies"),
     runs: Annotated[int | None, typer.Option(help="Seeded runs; the study's own number if left out.")] = None,

@@ -33,15 +33,15 @@ def json_text(document: Any) -> str:
     return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write `text` so that `path` holds either all of it or what was there before; a link keeps pointing there."""
+def write_whole(path: Path, content: str | bytes | memoryview) -> None:
+    """Write text or bytes so that `path` holds either all or what was there before; a link keeps pointing there."""
     path = path.resolve()
     if path.exists() and not path.is_file():  # renaming would put a file in the place of a device
         raise OSError(f"{path} is not a regular file")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
         os.chmod(name, 0o666 & ~_umask())  # a temporary file is private, a result is not
         os.replace(name, path)
     except BaseException:

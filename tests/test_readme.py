@@ -36,7 +36,7 @@ def environment():
 
 def test_code_runs(tmp_path):
     code = "\n".join(blocks("python")) + CHECKS
-    assert len(blocks("python")) == 3
+    assert len(blocks("python")) == 4
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     drift = float(re.search(r"a million steps: (\S+)", done.stdout).group(1))
@@ -45,17 +45,24 @@ def test_code_runs(tmp_path):
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 1e-12
     assert "last line reached 301 (6, 6) True ACCEPTED" in done.stdout
+    assert "(600, 79) (600, 22)" in done.stdout
     assert float(re.search(r"500 s: (\S+)", done.stdout).group(1)) < 1e-11  # "to roundoff", over 90 turns
 
 
 def test_commands_are_the_ones_promised():
     assert {"make run", CALLS_ITSELF} <= set(commands())
-    assert len(commands()) == 6
+    assert len(commands()) == 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the commands run, one after the other: some read what others wrote."""
+    return tmp_path_factory.mktemp("readme")
 
 
 @pytest.mark.parametrize("command", [c for c in commands() if c.startswith("attitude")])
-def test_command_runs(command, tmp_path):
-    done = subprocess.run(command.split(), cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+def test_command_runs(command, folder):
+    done = subprocess.run(command.split(), cwd=folder, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     if "--out" in command:
@@ -74,6 +81,6 @@ def test_make_recipes(command, tmp_path):
     dry = ["make", "--dry-run", target, f"VENV={tmp_path / 'venv'}"]
     done = subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    expected = {"run": "attitude papers manchester-peck --out out", "test": "bin/pytest"}[target]
+    expected = {"run": "attitude run --out out", "test": "bin/pytest"}[target]
     assert expected in done.stdout
     assert "-m venv" in done.stdout  # an empty machine gets its environment first
