@@ -1,0 +1,58 @@
+"""Rate groups: which ticks are theirs, and what is refused."""
+
+import re
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hil.rate_groups import RateGroup, check_groups
+
+
+def nothing(tick, t):
+    pass
+
+
+@given(divisor=st.integers(1, 12), data=st.data(), first=st.integers(0, 50), length=st.integers(0, 60))
+def test_due_between_counts_what_modulo_says(divisor, data, first, length):
+    offset = data.draw(st.integers(0, divisor - 1))
+    group = RateGroup("g", nothing, divisor, offset)
+    assert group.due_between(first, first + length) == sum(k % divisor == offset for k in range(first, first + length))
+
+
+@pytest.mark.parametrize(
+    ("rate", "loop", "divisor"), [(10, 100, 10), (100 / 3, 100, 3), (0.1, 0.3, 3), (Fraction(1, 7), 2, 14), (5.0, 5, 1)]
+)
+def test_a_group_by_its_rate(rate, loop, divisor):
+    assert RateGroup.at("g", nothing, rate_hz=rate, loop_rate_hz=loop).divisor == divisor
+
+
+@pytest.mark.parametrize(("rate", "allowed"), [(30, "33.3333, 25"), (150, "100"), (99.9, "100, 50")])
+def test_a_rate_that_does_not_divide_the_loops(rate, allowed):
+    sentence = f"rate_hz of group 'nav' must divide the loop's rate of 100 Hz, got {rate} (allowed nearby: {allowed})"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        RateGroup.at("nav", nothing, rate_hz=rate, loop_rate_hz=100)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"divisor": 0}, "divisor of group 'g' must be an integer from 1, got 0"),
+        ({"divisor": 2.0}, "divisor of group 'g' must be an integer from 1, got 2.0"),
+        ({"divisor": True}, "divisor of group 'g' must be an integer from 1, got True"),
+        ({"divisor": 4, "offset": 4}, "offset of group 'g' must be an integer from 0 to 3, got 4"),
+        ({"divisor": 4, "offset": -1}, "offset of group 'g' must be an integer from 0 to 3, got -1"),
+        ({"callback": None}, "callback of group 'g' must be callable, got None"),
+    ],
+)
+def test_groups_that_make_no_sense(arguments, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        RateGroup(**{"name": "g", "callback": nothing, **arguments})
+
+
+def test_groups_need_names_of_their_own():
+    with pytest.raises(ValueError, match=r"^groups must have names of their own, got 'a' more than once$"):
+        check_groups([RateGroup("a", nothing), RateGroup("b", nothing), RateGroup("a", nothing)])
+    with pytest.raises(ValueError, match="at least one"):
+        check_groups([])
