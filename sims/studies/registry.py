@@ -7,7 +7,7 @@ from typing import cast
 
 from sims.studies.report import Source
 
-MODULES = {"sample-rate": "sample_rate", "consistency": "consistency"}
+MODULES = {"sample-rate": "sample_rate", "consistency": "consistency", "detumble": "detumble"}
 
 
 def source(name: str) -> Source:
