@@ -20,6 +20,7 @@ from attitude.core import checks
 from attitude.core.jit import Array, kernel, on_warm_up
 
 SETTLED = 7.0  # time constants after which a torquer that was switched off counts as quiet: 1e-3 of its dipole is left
+LEAST_PERIOD = 1e-3  # s: a tick goes through every switch on its way
 SLACK = 1e-9  # part of a period: a tick that ends on a switch does so in floating point too
 
 
@@ -148,7 +149,8 @@ class Magnetorquers:
         object.__setattr__(self, "max_dipole_Am2", each(self.max_dipole_Am2, "max_dipole_Am2", size, zero=False))
         if checks.positive(self.duty_cycle, "duty_cycle") > 1.0:
             raise ValueError(f"duty_cycle must be at most 1, got {self.duty_cycle}")
-        checks.positive(self.period_s, "period_s")
+        if checks.positive(self.period_s, "period_s") < LEAST_PERIOD:
+            raise ValueError(f"period_s must be at least {LEAST_PERIOD:g} s, got {self.period_s}")
         checks.not_negative(self.time_constant_s, "time_constant_s")
 
     def parameters(self) -> MagnetorquerParameters:

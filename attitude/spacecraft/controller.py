@@ -25,6 +25,7 @@ from attitude.actuators.magnetorquers import (
     quiet_kernel,
 )
 from attitude.actuators.wheels import AllocationParameters, WheelParameters, allocate_kernel
+from attitude.control.detumble import OK as DIFFERENCED
 from attitude.control.detumble import STATE as BDOT_STATE
 from attitude.control.detumble import DetumbleParameters, bdot_kernel, rate_detumble_kernel
 from attitude.control.guidance import (
@@ -96,7 +97,7 @@ class ControllerState(NamedTuple):
     integral: Array
     slew: Array
     dumping: Array
-    numbers: Array  # pointing, time of the last field, slewing
+    numbers: Array  # pointing, time of the last field, slewing, time, whether the field's derivative is known
     speeds: Array  # (W,)
     wheel: Array  # (W,)
     dipole: Array  # (M,)
@@ -107,7 +108,7 @@ class ControllerState(NamedTuple):
     work: Array
 
 
-POINTING, FIELD_TIME, SLEWING = range(3)
+POINTING, FIELD_TIME, SLEWING, TIME, TURNING = range(5)
 FIELD, DAMPING, TORQUE, MOMENTUM, DIPOLE, MAGNETIC = range(6)  # rows of `vectors`
 
 
@@ -129,29 +130,32 @@ def _feel_field(p: ControllerParameters, s: ControllerState, bits: int, samples:
         return
     tag = samples[_FIELD_T]
     quiet = p.torquers.duty_cycle >= 1.0 or p.torquers.axes.shape[0] == 0 or quiet_kernel(p.torquers, tag)
-    if quiet:
+    if quiet and tag != s.numbers[FIELD_TIME]:  # not the same sample once more
         for i in range(3):
             s.vectors[FIELD, i] = samples[_FIELD_T + 1 + i]
         s.numbers[FIELD_TIME] = tag
-        bdot_kernel(p.detumble, s.bdot, s.vectors[FIELD], tag, s.vectors[DAMPING])
+        status = bdot_kernel(p.detumble, s.bdot, s.vectors[FIELD], tag, s.vectors[DAMPING])
+        s.numbers[TURNING] = 1.0 if status == DIFFERENCED else 0.0
 
 
 @inner_kernel
-def _rate(s: ControllerState, omega_B: Array) -> float:
-    """Rate for the mode manager: as estimated, or as the field seems to turn, rad/s."""
+def _rate(p: ControllerParameters, s: ControllerState, t: float, omega_B: Array) -> float:
+    """Rate for the mode manager: as estimated, or as the field seems to turn, rad/s; NaN if neither is known."""
     rate = _norm(omega_B)
     if math.isfinite(rate):
         return rate
     field = _norm(s.vectors[FIELD])
-    return _norm(s.bdot[5:8]) / field if field > 0.0 and s.bdot[4] > 0.0 else math.nan
+    known = s.numbers[TURNING] > 0.0 and t - s.numbers[FIELD_TIME] <= p.detumble.max_gap
+    return _norm(s.bdot[5:8]) / field if field > 0.0 and known else math.nan
 
 
 @inner_kernel
 def _load(p: ControllerParameters, s: ControllerState, samples: Array) -> float:
-    """Measured wheel speeds, and the largest over its maximum."""
+    """Measured wheel speeds, the last known where one is not finite, and the largest over its maximum."""
     load = 0.0
     for i in range(s.speeds.size):
-        s.speeds[i] = samples[_SPEED + i]
+        if math.isfinite(samples[_SPEED + i]):
+            s.speeds[i] = samples[_SPEED + i]
         load = max(load, abs(s.speeds[i]) / p.wheels.max_speed[i])
     return load
 
@@ -201,7 +205,7 @@ def _damp(p: ControllerParameters, s: ControllerState, t: float, omega_B: Array,
     """Dipole against the rate, by the measured field if it is fresh."""
     dipole = s.vectors[DIPOLE]
     _zero(dipole)
-    if p.damps == 0 or t - s.numbers[FIELD_TIME] > FIELD_AGE:
+    if p.damps == 0 or not t - s.numbers[FIELD_TIME] <= FIELD_AGE:
         return
     if p.by_bdot == 0 and math.isfinite(_norm(omega_B)):
         rate_detumble_kernel(p.detumble, omega_B, s.vectors[FIELD], dipole)
@@ -212,12 +216,18 @@ def _damp(p: ControllerParameters, s: ControllerState, t: float, omega_B: Array,
 
 
 @inner_kernel
-def _send_dipole(p: ControllerParameters, s: ControllerState, command: Array) -> float:
-    share = allocate_dipole_kernel(p.torquers, s.vectors[DIPOLE], s.dipole)
+def _send_dipole(p: ControllerParameters, s: ControllerState, command: Array) -> None:
+    """Command the torquers to the wanted dipole, and leave in its place the mean one that they can give."""
+    dipole = s.vectors[DIPOLE]
+    if not math.isfinite(_norm(dipole)):
+        _zero(dipole)
+    allocate_dipole_kernel(p.torquers, dipole, s.dipole)
+    _zero(dipole)
     for i in range(s.dipole.size):
         command[_M_DIPOLE + i] = s.dipole[i]
+        for j in range(3):
+            dipole[j] += p.torquers.duty_cycle * p.torquers.axes[i, j] * s.dipole[i]
     command[_M_VALID] += float(1 << frames.TORQUERS_BIT)
-    return share
 
 
 @inner_kernel
@@ -242,10 +252,8 @@ def _dump(p: ControllerParameters, s: ControllerState, q: Array, onboard: Array,
     field[0], field[1], field[2] = rotate_xyz(-q[0], -q[1], -q[2], q[3], onboard[6], onboard[7], onboard[8])
     dumping_kernel(p.dumping, s.dumping, s.vectors[MOMENTUM], field, dipole)
     if s.dumping[0] > 0.0:
-        share = _send_dipole(p, s, command)
+        _send_dipole(p, s, command)
         magnetic_torque_kernel(dipole, field, magnetic)
-        for i in range(3):
-            magnetic[i] *= share
 
 
 @inner_kernel
@@ -285,16 +293,20 @@ def control_attitude(
     command: Array,
 ) -> None:  # fmt: skip
     """One tick of the controller: command `(16,)` and control record `(17,)`."""
-    t, q, omega_B = samples[_T], estimate[_E_Q : _E_Q + 4], estimate[_E_OMEGA : _E_OMEGA + 3]
+    q, omega_B = estimate[_E_Q : _E_Q + 4], estimate[_E_OMEGA : _E_OMEGA + 3]
+    if math.isfinite(samples[_T]):
+        s.numbers[TIME] = samples[_T]
+    t = s.numbers[TIME]
     bits = frames.bits_of(samples[_VALID])
     for i in range(command.size):
         command[i] = 0.0
     command[_M_T] = t
     _zero(s.vectors[TORQUE])
     _feel_field(p, s, bits, samples)
-    rate, load = _rate(s, omega_B), _load(p, s, samples)
+    rate, load = _rate(p, s, t, omega_B), _load(p, s, samples)
     mode = modes_kernel(p.modes, s.modes, rate, _sigma(p, estimate), load, p.tick)
-    points = p.points != 0 and mode in (SAFE, NOMINAL) and estimate[_E_RUNNING] > 0.0
+    known = estimate[_E_RUNNING] > 0.0 and math.isfinite(q[0] + q[1] + q[2] + q[3])
+    points = p.points != 0 and mode in (SAFE, NOMINAL) and known
     if points and _guide(p, s, mode, t, q, onboard):
         _point(p, s, q, omega_B, onboard, command)
     else:
@@ -369,7 +381,7 @@ def _state(config: FlightConfig, p: ControllerParameters) -> ControllerState:
     return ControllerState(
         modes=config.controller.modes.initial_state(config.controller.first_mode),
         bdot=np.zeros(BDOT_STATE), integral=np.zeros(3), slew=np.zeros(5), dumping=np.zeros(1),
-        numbers=np.array([NO_REFERENCE, -math.inf, 0.0]),
+        numbers=np.array([NO_REFERENCE, -math.inf, 0.0, 0.0, 0.0]),
         speeds=np.zeros(size), wheel=np.zeros(size), dipole=np.zeros(torquers), vectors=np.zeros((6, 3)),
         reference=reference, aim=np.zeros(REFERENCE), R_IE=np.zeros((3, 3)), work=np.zeros((3, 3)),
     )  # fmt: skip

@@ -53,6 +53,8 @@ SUN_SENSORS_MASK = ((1 << frames.SUN_SENSORS) - 1) << frames.SUN_SENSOR_BIT
 ATTITUDE_MASK = ((1 << frames.GPS_BIT) - 1) & ~((1 << frames.SUN_SENSOR_BIT) - 1)  # Sun and stars, without the field
 FOV_MARGIN = math.cos(math.radians(5.0))  # a Sun nearer to the edge of the field of view than this is not counted on
 LEAST_SUNLIGHT = 0.9
+MAX_GAP = 60.0  # s between ticks over which an estimate is carried; a time farther off has to be confirmed by the next
+TOP_SPEED = 2.0  # of a wheel's maximum: a tachometer that tells more is not believed
 LEAST_DIODES = 0.5  # of full sun, length of the photodiodes' sum that counts as a direction
 
 _T, _VALID = SAMPLES["t"].offset, SAMPLES["valid"].offset
@@ -80,6 +82,7 @@ class EstimatorParameters(NamedTuple):
     stages: Array
     axes_P: Array  # (3, W) rotor axes in principal axes
     rotor_inertia: Array  # (W,)
+    top_speed: Array  # (W,) rad/s
     torque_noise: Array  # (3, 3)
     bias_walk: float
     arw: float
@@ -136,7 +139,7 @@ class EstimatorState(NamedTuple):
     out: Array
 
 
-RUNNING, TIME, STARTED, REFUSED_SINCE, REPEATS, SUN_TIME, FIELD_TIME, SUN_SIGMA, BITS_TAKEN, BITS_REFUSED = range(10)
+RUNNING, TIME, ODD_TIME, REFUSED_SINCE, REPEATS, SUN_TIME, FIELD_TIME, SUN_SIGMA, BITS_TAKEN, BITS_REFUSED = range(10)
 NUMBERS = 10
 OMEGA, MEAN_DIPOLE, FIELD, TORQUE, MEAN_RATE, ZERO = range(6)  # rows of `vectors`
 NEVER = -1e30
@@ -151,6 +154,18 @@ def _has(bits: int, bit: int) -> bool:
 @inner_kernel
 def _finite3(v: Array) -> bool:
     return math.isfinite(v[0] + v[1] + v[2])
+
+
+@inner_kernel
+def _unit4(q: Array, out: Array) -> bool:
+    """`out` = `q` at unit length; false where `q` is no quaternion of an attitude."""
+    square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    if not 0.25 < square < 4.0:
+        return False
+    k = 1.0 / math.sqrt(square)
+    for i in range(4):
+        out[i] = k * q[i]
+    return True
 
 
 @inner_kernel
@@ -176,8 +191,13 @@ def _turned(s: EstimatorState, seconds: float) -> None:
 # ------------------------------------------------------------------ prediction
 @inner_kernel
 def _read_gyro(p: EstimatorParameters, s: EstimatorState, bits: int, samples: Array) -> None:
-    """Take the gyro's sample and count how often it has repeated itself."""
+    """Take the gyro's sample and count how often it has repeated itself; one that is not finite is not taken."""
     if not _has(bits, frames.GYRO_BIT):
+        return
+    finite = _finite3(samples[_GYRO + 1 : _GYRO + 4])
+    if not p.dynamic and s.numbers[REPEATS] < p.stuck_samples:  # where it is no measurement, nobody else books it
+        _note(s, frames.GYRO_BIT, finite)
+    if not finite:
         return
     same, limit = True, float(p.stuck_samples)
     for i in range(3):
@@ -188,16 +208,23 @@ def _read_gyro(p: EstimatorParameters, s: EstimatorState, bits: int, samples: Ar
     else:  # once stuck, it has to move as often again to be believed
         s.numbers[REPEATS] = repeats - 1.0 if repeats >= limit else 0.0
     for i in range(3):
-        s.gyro[1, i] = s.gyro[0, i]
+        last = s.gyro[0, i]
         s.gyro[0, i] = samples[_GYRO + 1 + i]
+        s.gyro[1, i] = last if math.isfinite(last) else s.gyro[0, i]
 
 
 @inner_kernel
 def _rotors(p: EstimatorParameters, samples: Array, dt: float, s: EstimatorState) -> None:
-    """Relative momentum of the rotors by their tachometers, and its rate since the last tick."""
+    """Relative momentum of the rotors by their tachometers, and its rate since the last tick.
+
+    It stays as it was while a tachometer tells a speed that no wheel has, or none.
+    """
+    known = True
+    for j in range(p.rotor_inertia.size):
+        known = known and abs(samples[_SPEED + j]) <= p.top_speed[j]
     for i in range(3):
-        total = 0.0
-        for j in range(p.rotor_inertia.size):
+        total = 0.0 if known else s.rotors_P[i]
+        for j in range(p.rotor_inertia.size if known else 0):
             total += p.axes_P[i, j] * p.rotor_inertia[j] * samples[_SPEED + j]
         s.inputs[0, 3 + i] = (total - s.rotors_P[i]) / dt if dt > 0.0 else 0.0
         s.rotors_P[i] = total
@@ -341,26 +368,35 @@ def _correct(p: EstimatorParameters, s: EstimatorState, t: float, bits: int, onb
 
 # ------------------------------------------------------------------ start
 @inner_kernel
+def _fresh(p: EstimatorParameters, samples: Array, at: int) -> bool:
+    """Whether the sample whose time tag is at `at` is neither too old nor of the future."""
+    return 0.0 <= samples[_T] - samples[at] <= p.max_age
+
+
+@inner_kernel
 def _remember(p: EstimatorParameters, s: EstimatorState, bits: int, onboard: Array, samples: Array) -> None:
     """Keep the latest directions of Sun and field, for a start."""
     n = s.numbers
     for i in range(frames.SUN_SENSORS):
         bit, at = frames.SUN_SENSOR_BIT + i, _SUN + 4 * i
-        if _has(bits, bit) and s.faulty[bit] == 0.0:
+        if _has(bits, bit) and n[RUNNING] == 0.0:  # nothing to judge it by: forgive, or there may be no start
+            s.score[bit] *= FORGET
+        if _has(bits, bit) and s.faulty[bit] == 0.0 and _fresh(p, samples, at):
             n[SUN_TIME], n[SUN_SIGMA] = samples[at], p.sensor_sigma[bit]
             for j in range(3):
                 s.start_b[0, 0, j] = samples[at + 1 + j]
-    coarse = _has(bits, frames.COARSE_SUN_BIT) and onboard[SUNLIGHT] >= LEAST_SUNLIGHT
+    coarse = _has(bits, frames.COARSE_SUN_BIT) and _fresh(p, samples, _COARSE) and onboard[SUNLIGHT] >= LEAST_SUNLIGHT
     if coarse and samples[_COARSE] > n[SUN_TIME] + p.max_age and _coarse_direction(p, samples, s.start_b[0, 0]):
         n[SUN_TIME], n[SUN_SIGMA] = samples[_COARSE], p.sensor_sigma[frames.COARSE_SUN_BIT]
-    if _has(bits, frames.MAGNETOMETER_BIT) and _quiet(p, samples[_MAGNETOMETER]):
+    field = _has(bits, frames.MAGNETOMETER_BIT) and _fresh(p, samples, _MAGNETOMETER)
+    if field and _quiet(p, samples[_MAGNETOMETER]):
         n[FIELD_TIME] = samples[_MAGNETOMETER]
         for j in range(3):
             s.start_b[0, 1, j] = samples[_MAGNETOMETER + 1 + j]
 
 
 @inner_kernel
-def _begin(p: EstimatorParameters, s: EstimatorState, t: float, q: Array, sigma: float) -> None:
+def _begin(p: EstimatorParameters, s: EstimatorState, q: Array, sigma: float) -> None:
     """Start the filter at the attitude `q`, known to `sigma` rad about each axis."""
     w, known = s.vectors[OMEGA], _finite3(s.vectors[OMEGA])
     rate_sigma = math.sqrt(p.sensor_sigma[frames.GYRO_BIT] ** 2 + p.bias_sigma**2) if known else RATE_SIGMA_START
@@ -379,7 +415,7 @@ def _begin(p: EstimatorParameters, s: EstimatorState, t: float, q: Array, sigma:
     else:
         for i in range(s.x.size):
             s.x[i] = q[i] if i < 4 else 0.0
-    s.numbers[RUNNING], s.numbers[STARTED], s.numbers[REFUSED_SINCE] = 1.0, t, math.inf
+    s.numbers[RUNNING], s.numbers[REFUSED_SINCE] = 1.0, math.inf
 
 
 @inner_kernel
@@ -387,16 +423,19 @@ def _try_to_start(
     p: EstimatorParameters, s: EstimatorState, t: float, bits: int, onboard: Array, samples: Array
 ) -> None:
     """From a star tracker, or from Sun and field if the body has hardly turned between them."""
+    n, w = s.numbers, s.vectors[OMEGA]
+    if not p.dynamic and not _finite3(w):  # nothing to carry it with
+        return
     for i in range(frames.STAR_TRACKERS):
         at = _STAR + 5 * i
-        if _has(bits, frames.STAR_TRACKER_BIT + i) and t - samples[at] <= p.max_age:
+        fresh = _has(bits, frames.STAR_TRACKER_BIT + i) and _fresh(p, samples, at)
+        if fresh and _unit4(samples[at + 1 : at + 5], s.start_q[0]):
             sigma = max(p.star_sigma[0], p.star_sigma[1], p.star_sigma[2]) + MAX_RATE_START
-            _begin(p, s, t, samples[at + 1 : at + 5], sigma)
+            _begin(p, s, s.start_q[0], sigma)
             return
-    n, w = s.numbers, s.vectors[OMEGA]
     rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) if _finite3(w) else RATE_SIGMA_START
     oldest, apart = min(n[SUN_TIME], n[FIELD_TIME]), abs(n[SUN_TIME] - n[FIELD_TIME])
-    if t - oldest > p.max_age or rate * max(apart, t - oldest) > MAX_RATE_START:
+    if not 0.0 <= t - oldest <= p.max_age or rate * max(apart, t - oldest) > MAX_RATE_START:
         return
     for j in range(3):
         s.start_r[0, 0, j], s.start_r[0, 1, j] = onboard[9 + j], onboard[6 + j]
@@ -405,7 +444,7 @@ def _try_to_start(
     status, _ = triad_rows(s.start_b, s.start_r, s.start_variance, s.scratch, s.start_q, s.start_cov)
     sigma = math.sqrt(s.start_cov[0, 0, 0] + s.start_cov[0, 1, 1] + s.start_cov[0, 2, 2])
     if status == 0 and sigma < 1.0:
-        _begin(p, s, t, s.start_q[0], sigma)
+        _begin(p, s, s.start_q[0], sigma)
 
 
 # ------------------------------------------------------------------ watch
@@ -481,16 +520,38 @@ def _report(p: EstimatorParameters, s: EstimatorState, t: float, faulty: int, es
 
 
 @inner_kernel
+def _follows(s: EstimatorState, t: float) -> bool:
+    """Whether `t` comes next, and not an old packet, the same once more, or nonsense.
+
+    A time far off is a new one to go by only if the next tick confirms it; then the estimate is given up.
+    """
+    n = s.numbers
+    if not math.isfinite(t):
+        return False
+    if n[TIME] <= NEVER:
+        return True
+    if abs(t - n[TIME]) <= MAX_GAP:
+        n[ODD_TIME] = NEVER
+        return t > n[TIME]
+    confirmed = 0.0 < t - n[ODD_TIME] <= MAX_GAP
+    n[ODD_TIME] = t
+    if confirmed:
+        n[RUNNING], n[TIME] = 0.0, NEVER
+    return confirmed
+
+
+@inner_kernel
 def estimate_attitude(
     p: EstimatorParameters, s: EstimatorState, onboard: Array, samples: Array, command: Array, estimate: Array
 ) -> None:
     """One tick of the estimator: samples `(64,)`, the last command `(16,)`, and the on-board environment `(22,)`."""
     n, t = s.numbers, samples[_T]
     bits = frames.bits_of(samples[_VALID])
-    dt = t - n[TIME] if n[TIME] > NEVER else 0.0
     n[BITS_TAKEN] = n[BITS_REFUSED] = 0.0
-    if dt < 0.0 or not math.isfinite(t):  # an old packet, or nonsense
+    if not _follows(s, t):
+        estimate[_E_ACCEPTED] = estimate[_E_REJECTED] = 0.0
         return
+    dt = t - n[TIME] if n[TIME] > NEVER else 0.0
     n[TIME] = t
     _read_gyro(p, s, bits, samples)
     if n[RUNNING] > 0.0 and dt > 0.0:
@@ -549,6 +610,7 @@ def _parameters(config: FlightConfig, dynamic: bool) -> EstimatorParameters:
         stages=propagator.kernel_body[4],
         axes_P=propagator.rotor_axes_P if dynamic else np.zeros((3, 0)),
         rotor_inertia=wheels.inertia if dynamic else np.zeros(0),
+        top_speed=TOP_SPEED * wheels.max_speed,
         torque_noise=float(e.torque_noise_Nm_sqrt_s) * np.ascontiguousarray(body.R_BP),
         bias_walk=float(e.gyro_bias_walk_deg_per_hr_per_sqrt_hr) * DEG_PER_HR_PER_SQRT_HR,
         arw=float(e.gyro_arw_deg_per_sqrt_hr) * DEG_PER_SQRT_HR,
@@ -579,7 +641,7 @@ def _sigmas(config: FlightConfig) -> Array:
 def _state(n: int, p: EstimatorParameters) -> EstimatorState:
     numbers = np.zeros(NUMBERS)
     numbers[TIME], numbers[SUN_TIME], numbers[FIELD_TIME] = NEVER, NEVER, NEVER
-    numbers[REFUSED_SINCE] = math.inf
+    numbers[REFUSED_SINCE], numbers[ODD_TIME] = math.inf, NEVER
     x = np.zeros(STATE)
     x[3] = 1.0
     return EstimatorState(

@@ -38,8 +38,9 @@ from attitude.spacecraft.frames import COMMAND, CONTROL, ESTIMATE, SAMPLES
 
 GAIN = 0.05  # of a GPS fix in the clock correction
 MAX_CORRECTION, MAX_MISFIT = 30.0, 3e5  # s, m: a fix farther off is not believed
+MAX_FIX_AGE = 10.0  # s
 
-_T, _VALID, _GPS_R = (SAMPLES[name].offset for name in ("t", "valid", "gps_r_I"))
+_T, _VALID, _GPS_T, _GPS_R = (SAMPLES[name].offset for name in ("t", "valid", "gps_t", "gps_r_I"))
 _EPHEMERIS = ESTIMATE["ephemeris_s"].offset
 
 
@@ -60,7 +61,7 @@ class UserController(Protocol):
 
 
 class Navigation(NamedTuple):
-    """On-board orbit, field and Sun: the table, its clock correction `(1,)`, s, and the present values `(22,)`."""
+    """On-board orbit, field and Sun: the table, its clock correction and the last fix's time, s, the values `(22,)`."""
 
     environment: EnvironmentParameters
     correction: Array
@@ -94,8 +95,12 @@ def navigate(n: Navigation, samples: Array, estimate: Array) -> None:
     """On-board environment at the tick; a GPS fix corrects the orbit's clock, where an old orbit goes wrong most."""
     correction, t = n.correction, samples[_T] if math.isfinite(samples[_T]) else 0.0
     environment_kernel(n.environment, t + correction[0], n.onboard)
-    if (frames.bits_of(samples[_VALID]) >> frames.GPS_BIT) & 1:
+    age = samples[_T] - samples[_GPS_T]
+    fix = (frames.bits_of(samples[_VALID]) >> frames.GPS_BIT) & 1 and samples[_GPS_T] != correction[1]
+    if fix and 0.0 <= age <= MAX_FIX_AGE:
+        correction[1] = samples[_GPS_T]
         late, off = _misfit(samples[_GPS_R : _GPS_R + 3], n.onboard)
+        late += age  # the fix is of its time tag, the on-board orbit of now
         if off < MAX_MISFIT and abs(correction[0] + GAIN * late) < MAX_CORRECTION:
             correction[0] += GAIN * late
     estimate[_EPHEMERIS] = correction[0]
@@ -135,10 +140,11 @@ class Flight:
             raise ValueError(f"references must be at most {REFERENCES}, got {len(config.controller.references)}")
         self.config = config
         self.estimate, self.control, self.command = ESTIMATE.zeros(), CONTROL.zeros(), COMMAND.zeros()
+        self._samples = SAMPLES.zeros()
         self.estimate[ESTIMATE["q_IB"].offset + 3] = 1.0
         self._estimator, self._controller = estimator, controller
         built_in, law = Estimator(config), Controller(config)
-        navigation = Navigation(config.environment.parameters(), np.zeros(1), np.zeros(SIZE))
+        navigation = Navigation(config.environment.parameters(), np.array([0.0, math.nan]), np.zeros(SIZE))
         self.kernels = FlightKernels(navigation, built_in.parameters, built_in.state, law.parameters, law.state)
 
     @property
@@ -149,6 +155,8 @@ class Flight:
     def tick(self, t: float, samples: Array) -> Array:
         """Command `(16,)` for the samples `(64,)` of the tick at `t`, s; the array is used again by the next call."""
         f = self.kernels
+        frames.copy_in(samples, self._samples, "samples")  # of any type, from any buffer
+        samples = self._samples
         if self.compiled:
             flight_kernel(f, samples, self.estimate, self.control, self.command)
             return self.command
@@ -157,18 +165,11 @@ class Flight:
         if self._estimator is None:
             estimate_kernel(f.estimator, f.estimator_state, onboard, samples, self.command, self.estimate)
         else:
-            _copy(self._estimator.tick(t, samples), self.estimate, "estimate")
+            frames.copy_in(self._estimator.tick(t, samples), self.estimate, "estimate")
         if self._controller is None:
             control_kernel(
                 f.controller, f.controller_state, onboard, samples, self.estimate, self.control, self.command
             )
         else:
-            _copy(self._controller.tick(t, samples, self.estimate), self.command, "command")
+            frames.copy_in(self._controller.tick(t, samples, self.estimate), self.command, "command")
         return self.command
-
-
-def _copy(given: Array, out: Array, name: str) -> None:
-    """What a user's object returned, if it has the right shape."""
-    if np.shape(given) != out.shape:
-        raise ValueError(f"{name} must have shape {out.shape}, see attitude.spacecraft.frames, got {np.shape(given)}")
-    out[:] = given

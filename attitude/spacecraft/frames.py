@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attitude.core.jit import Array, kernel
 
@@ -204,6 +205,13 @@ TRUTH = Record(
 
 RECORDS = {record.name: record for record in (TRUTH, SAMPLES, ESTIMATE, CONTROL, COMMAND)}
 """All records, in the order of a log row."""
+
+
+def copy_in(given: ArrayLike, out: Array, name: str) -> None:
+    """Copy a record that comes from outside into `out`, if it has its shape."""
+    if np.shape(given) != out.shape:
+        raise ValueError(f"{name} must have shape {out.shape}, see attitude.spacecraft.frames, got {np.shape(given)}")
+    out[:] = given
 
 
 @kernel

@@ -45,6 +45,7 @@ from attitude.spacecraft.frames import COMMAND, SAMPLES, TRUTH
 from attitude.spacecraft.sensing import Sensing, Suite, sense_all
 
 MAX_INCREMENT = 0.25  # of a substep: a tumble too fast for one is split, instead of not solved
+ROUNDING = 1e-6  # of a tick: a table that ends on a tick does so in floating point too
 
 _T, _Q, _OMEGA, _DAMPER = (TRUTH[name].offset for name in ("t", "q_IB", "omega_B", "damper_omega_B"))
 _MOMENTUM, _SPEED, _TORQUE = (TRUTH[name].offset for name in ("wheel_momentum", "wheel_speed", "wheel_torque"))
@@ -264,6 +265,7 @@ class Plant:
         self.suite = Suite(config.sensors, self.seed)
         self.truth, self.samples = TRUTH.zeros(), SAMPLES.zeros()
         self._command = COMMAND.zeros()
+        self._sensed = -1  # tick in which the sensors were last read
 
     @property
     def t(self) -> float:
@@ -273,16 +275,23 @@ class Plant:
     @property
     def ticks_left(self) -> int:
         """Ticks until the end of the environment's table."""
-        return int(self.config.environment.duration / self.parameters.tick) - int(self.state.count[0])
+        whole = self.config.environment.duration / self.parameters.tick
+        return int(whole + ROUNDING) - int(self.state.count[0])
 
     def sense(self) -> Array:
         """Samples `(64,)` at the beginning of the tick; the array is used again by the next call."""
         sense_kernel(self.parameters, self.state, self.suite.sensing(1), self.truth, self.samples)
+        self._sensed = int(self.state.count[0])
         return self.samples
 
     def act(self, command: Array) -> int:
-        """Take a command `(16,)` and move on by one tick; returns the propagator's status, 0 if all is well."""
-        self._command[:] = command
+        """Take a command `(16,)` and move on by one tick; returns the propagator's status, 0 if all is well.
+
+        If `sense` was not called in this tick, it is now: the step starts from what it looks up.
+        """
+        frames.copy_in(command, self._command, "command")
+        if self._sensed != self.state.count[0]:
+            self.sense()
         return int(act_kernel(self.parameters, self.state, self.truth, self._command))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from attitude.core import checks
 from attitude.core.jit import Array, inner_kernel, kernel
 from attitude.spacecraft.flight import Flight, FlightKernels, fly
-from attitude.spacecraft.frames import CONTROL, ESTIMATE, RECORDS
+from attitude.spacecraft.frames import CONTROL, ESTIMATE, RECORDS, copy_in
 from attitude.spacecraft.plant import Plant, PlantParameters, PlantState, act, sense
 from attitude.spacecraft.sensing import Sensing
 
@@ -116,5 +116,6 @@ class Spacecraft:
 
     def _keep(self, row: int, command: Array, rows: Rows) -> None:
         rows["truth"][row], rows["samples"][row], rows["command"][row] = self.plant.truth, self.plant.samples, command
-        rows["estimate"][row] = getattr(self.flight, "estimate", np.full(ESTIMATE.size, np.nan))
-        rows["control"][row] = getattr(self.flight, "control", np.full(CONTROL.size, np.nan))
+        for record in (ESTIMATE, CONTROL):
+            said = getattr(self.flight, record.name, np.full(record.size, np.nan))
+            copy_in(said, rows[record.name][row], record.name)
