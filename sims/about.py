@@ -35,6 +35,7 @@ class About:
     sha256: str
     seed: int
     tick_s: float
+    duration_s: float
     log_every: int
     orbit_period_s: float
     epoch_utc: str
@@ -70,7 +71,8 @@ class About:
         return {
             "title": f"Attitude mission: {self.scenario}", "scenario": self.scenario, "scenario_toml": self.toml,
             "scenario_sha256": self.sha256, "seed": int(self.seed), "tick_s": float(self.tick_s),
-            "log_every": int(self.log_every), "orbit_period_s": float(self.orbit_period_s),
+            "duration_s": float(self.duration_s), "log_every": int(self.log_every),
+            "orbit_period_s": float(self.orbit_period_s),
             "epoch_utc": self.epoch_utc, "toolkit_version": attitude.__version__, "conventions": CONVENTIONS,
             **{GOAL + name: float(value) for name, value in self.goals.items()},
         }  # fmt: skip
@@ -87,6 +89,8 @@ class Told(Protocol):
     def sha256(self) -> str: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def ticks(self) -> int: ...
     @property
     def log_every(self) -> int: ...
     @property
@@ -105,6 +109,7 @@ def about(
         sha256=scenario.sha256,
         seed=scenario.seed,
         tick_s=plant.tick_s,
+        duration_s=scenario.ticks * plant.tick_s,
         log_every=scenario.log_every,
         orbit_period_s=scenario.orbit_period_s,
         epoch_utc=f"{plant.environment.epoch.calendar().isoformat()}Z",

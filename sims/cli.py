@@ -28,14 +28,12 @@ app = typer.Typer(
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
-
 def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
         print(f"attitude-toolkit {version('attitude-toolkit')}")
         raise typer.Exit
-
 
 @app.callback()
 def _options(
@@ -44,7 +42,6 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
 
 @app.command()
 def run(
@@ -64,18 +61,19 @@ def run(
     if dump_default:
         print(scenarios.default_text(), end="")
         return
-    _check(output.check_folder, out)
     with _progress() as progress:
         progress("read the scenario", 0.0)
         given = _scenario(scenario, seed)
+        _check(output.check_folder, out)
         from sims import log, verdicts
         from sims import run as job
 
         mission = job.fly(given, lambda what, done: progress(what, 0.6 * done))
         dataset = mission.dataset()
         progress("write the log", 0.6)
-        log.write(out / job.LOG, dataset)
-        summary = job.report(dataset, out, lambda what, done: progress(what, 0.65 + 0.35 * done))
+        with _writing(out):
+            log.write(out / job.LOG, dataset)
+            summary = job.report(dataset, out, lambda what, done: progress(what, 0.65 + 0.35 * done))
     goals = log.goals(dataset)
     if json:
         print(output.json_text(job.document(dataset, summary, mission, out)))
@@ -86,34 +84,33 @@ def run(
     if not verdicts.passed(summary, goals):
         raise typer.Exit(FAILED)
 
-
 @app.command()
 def sensors(
     scenario: Annotated[str, typer.Argument(help="A TOML file, or a shipped scenario by its name.")],
     out: Annotated[Path, typer.Option(help="File to write: .nc (NetCDF) or .csv.", show_default=False)],
     seed: Annotated[int | None, typer.Option(help="Instead of the scenario's.", show_default=False)] = None,
-    every: Annotated[int, typer.Option(help="Keep every so many ticks.", min=1)] = 1,
+    every: Annotated[int, typer.Option(help="Keep every so many ticks.", min=1, max=10**12)] = 1,
 ) -> None:
     """Truth and time-tagged samples of a scenario's sensors, without any control loop."""
     from sims import output
 
     if out.suffix not in (".nc", ".csv"):
         _refuse(f"--out must end in .nc or .csv, got {out}")
-    _check(output.check_file, out)
     with _progress() as progress:
         progress("read the scenario", 0.0)
         given = _scenario(scenario, seed)
+        _check(output.check_file, out)
         from sims import log, table
         from sims import run as job
 
         dataset = job.sense(given, every, lambda what, done: progress(what, 0.8 * done))
         progress(f"write {out}", 0.8)
-        if out.suffix == ".nc":
-            log.write(out, dataset)
-        else:
-            output.write_whole(out, "".join(table.csv(dataset)))
+        with _writing(out):
+            if out.suffix == ".nc":
+                log.write(out, dataset)
+            else:
+                output.write_whole(out, "".join(table.csv(dataset)))
     _print(f"{dataset.sizes['time']} rows of truth and samples in {out}")
-
 
 @app.command()
 def plot(
@@ -125,7 +122,6 @@ def plot(
     from sims import output
 
     folder = log_file.parent if out is None else out
-    _check(output.check_folder, folder)
     with _progress() as progress:
         progress("read the log", 0.0)
         from sims import log, verdicts
@@ -135,12 +131,24 @@ def plot(
             dataset = log.read(log_file)
         except ValueError as error:
             _refuse(str(error))
-        summary = job.report(dataset, folder, progress)
+        _check(output.check_folder, folder)
+        with _writing(folder):
+            try:
+                summary = job.report(dataset, folder, progress)
+            except (ValueError, KeyError, IndexError, TypeError) as error:
+                _refuse(f"log {log_file} is damaged: {error}")
     if json:
         print(output.json_text(job.document(dataset, summary, None, folder)))
     else:
         _print(verdicts.table(summary, log.goals(dataset)), f"report {folder / 'report.html'}")
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """One sentence and exit code 2 if a result cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        _refuse(f"cannot write to --out {path}: {error.strerror or error}")
 
 def _scenario(name: str, seed: int | None) -> Scenario:
     """The checked scenario; one sentence and exit code 2 if it is not usable."""
@@ -152,7 +160,6 @@ def _scenario(name: str, seed: int | None) -> Scenario:
     except scenarios.ScenarioError as error:
         _refuse(str(error))
         raise AssertionError from None  # not reached
-
 
 @app.command()
 def papers(
@@ -179,7 +186,6 @@ def papers(
     if not all(result.paper.passed for result in results):
         raise typer.Exit(FAILED)
 
-
 @app.command()
 def bench(
     json: Json = False,
@@ -205,7 +211,6 @@ def bench(
 
         _print(*tables.render(result))
 
-
 @app.command()
 def study(
     name: Annotated[str, typer.Argument(help="sample-rate, consistency or detumble.", show_default=False)],
@@ -214,7 +219,7 @@ def study(
     runs: Annotated[int | None, typer.Option(help="Seeded runs; the study's own number if left out.")] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same numbers; the study's own if left out.")] = None,
 ) -> None:
-    """Monte Carlo study of the filters, on all cores. Exit code 1 if any verdict fails."""
+    """Monte Carlo study, on all cores. Exit code 1 if any verdict fails."""
     from sims import output
     from sims.studies import registry, report
 
@@ -237,7 +242,6 @@ def study(
     if not result.passed:
         raise typer.Exit(FAILED)
 
-
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A bar on standard error, drawn only when the work reports: a thread that draws would disturb what is timed.
@@ -256,18 +260,15 @@ def _progress() -> Iterator[Progress]:
     with bar, redirect_stdout(sys.stderr):
         yield update
 
-
 def _console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False, emoji=False)
 
-
 def _print(*parts: Any) -> None:
     console = _console()
     for part in parts:
         console.print(part)
-
 
 def _check(check: Callable[[Path], None], path: Path) -> None:
     try:
@@ -275,11 +276,9 @@ def _check(check: Callable[[Path], None], path: Path) -> None:
     except OSError as error:
         _refuse(f"cannot write to --out {path}: {error.strerror or error}")
 
-
 def _refuse(sentence: str) -> None:
     typer.echo(sentence, err=True)
     raise typer.Exit(BAD_INPUT)
-
 
 def main() -> None:
     """Entry point of the console script."""
@@ -287,7 +286,6 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the signs still gets the rest
     app(prog_name="attitude")
-
 
 if __name__ == "__main__":
     main()

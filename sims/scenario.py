@@ -28,7 +28,7 @@ from attitude.environment.grid import EnvironmentGrid
 from attitude.environment.orbit import Orbit
 from attitude.spacecraft.config import FlightConfig, PlantConfig
 from sims import scenario_build, scenario_environment
-from sims.scenario_errors import ScenarioError, sentence, shown
+from sims.scenario_errors import ScenarioError, check_sizes, sentence, shown
 from sims.scenario_fields import Part
 from sims.scenario_meanings import SCENARIOS, default_text, meaning
 from sims.scenario_models import Document
@@ -138,7 +138,7 @@ def load(path: Path | str) -> Scenario:
     if str(path) in (names := shipped()) and not Path(path).exists():
         return load_text(names[str(path)], str(path))
     try:
-        return load_text(Path(path).read_text(encoding="utf-8"), str(path))
+        return load_text(Path(path).read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
         why = f"{error.strerror or error}; shipped are {', '.join(sorted(names))}"
         raise ScenarioError(f"scenario {path} cannot be read: {why}") from error
@@ -157,6 +157,7 @@ def load_text(text: str, name: str = "scenario") -> Scenario:
 
 
 def _checked(data: Mapping[str, Any], text: str, source: str) -> Scenario:
+    check_sizes(data)
     try:
         document = Document.model_validate(dict(data))
     except ValidationError as error:

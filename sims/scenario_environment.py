@@ -121,7 +121,7 @@ def check_targets(document: Document, grid: EnvironmentGrid, seconds: float) -> 
                 raise ScenarioError(
                     f"{path} must see the spacecraft above min_elevation_deg = {target.min_elevation_deg:g} at some "
                     f"time of the mission, got at most {greatest:.1f} degrees of elevation at latitude_deg = "
-                    f"{target.latitude_deg:g}, longitude_deg = {target.longitude_deg:g}"
+                    f"{target.latitude_deg:g}, longitude_deg = {target.longitude_deg:g}; leave it out or fly longer"
                 )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, time
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 TAG = "<"  # begins the parts of a pydantic location that are not keys of the file, see `scenario_fields.Choice`
+LEAST, LARGEST = 1e-15, 1e15  # of any number in a scenario
 SHOWN = 60  # characters of a value that a sentence shows
 KINDS = {
     "bool_type": "must be true or false",
@@ -58,6 +60,22 @@ def dotted(path: Sequence[str | int]) -> str:
 def placed(path: str, text: str) -> str:
     """`text` behind the path: `.field must …` of a table, `[1] must …` of a list, ` must …` of the field itself."""
     return (path + text).lstrip(".: ")
+
+
+# ------------------------------------------------------------------ from the size of the numbers
+def check_sizes(value: Any, path: tuple[str | int, ...] = ()) -> None:
+    """Refuse numbers so large or small that no quantity of a spacecraft has them, and arithmetic may overflow."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            check_sizes(item, (*path, key))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            check_sizes(item, (*path, i))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        size = abs(value)
+        if size not in (0, math.inf) and not LEAST <= size <= LARGEST and value == value:
+            text = f" must be zero, or from {LEAST:g} to {LARGEST:g} in size, got {shown(value)}"
+            raise ScenarioError(placed(dotted(path), text))
 
 
 # ------------------------------------------------------------------ from the program's own checks

@@ -47,6 +47,9 @@ class MissionTable(Section):
         if not isinstance(self.epoch, datetime | str):
             raise ValueError(f"epoch must be a date and time such as 2026-03-20T12:00:00Z, got {shown(self.epoch)}")
         Epoch(self.epoch)
+        for name in ("name", "description"):
+            if not str(getattr(self, name)).isprintable():
+                raise ValueError(f"{name} must have printable characters only, got {shown(getattr(self, name))}")
         if (self.duration_orbits is None) == (self.duration_s is None):
             raise ValueError("duration_orbits or duration_s must be given, and not both")
         for name in ("duration_orbits", "duration_s"):

@@ -66,10 +66,11 @@ def test_command_runs(command, folder):
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     if "--out" in command:
-        out = tmp_path / command.split("--out")[1].split()[0]
-        assert list(out.glob("*.png"))
-        result = "index.html" if "papers" in command else "sample-rate.json"
-        assert (out / result).stat().st_size > 1000
+        out = folder / command.split("--out")[1].split()[0]
+        results = {"papers": "index.html", "study": "sample-rate.json", "run": "report.html"}
+        file = out / results[command.split()[1]] if out.is_dir() else out
+        assert file.stat().st_size > 1000
+        assert file == out or list(out.glob("*.png"))
 
 
 @pytest.mark.parametrize("command", [c for c in commands() if c.startswith("make")])

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 
 KEPT_VERSIONS = 8  # cache folders of older sources that survive, so that two checkouts can share a machine
-JIT_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}  # no fastmath: a step and a run must agree bit for bit
+# No fastmath: a step and a run must agree bit for bit.
+JIT_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 _numba_config: Any = numba.config
 _warmers: list[Callable[[], object]] = []

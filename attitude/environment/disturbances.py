@@ -24,6 +24,7 @@ from attitude.environment.sun import SOLAR_PRESSURE
 EARTH_MU = 3.986004418e14  # m³/s² (WGS 84)
 GRAVITY_GRADIENT, DIPOLE, DRAG, SOLAR, TOTAL = 0, 1, 2, 3, 4  # rows of the kernel's output
 ROWS = 5
+MAX_DIPOLE = 1e3  # A·m²: a hundred times the largest spacecraft's
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,6 +112,8 @@ class Disturbances:
         """Check every field."""
         object.__setattr__(self, "inertia", checks.inertia(self.inertia))
         dipole = checks.array(self.residual_dipole_B_am2, "residual_dipole_B_am2", (3,))
+        if np.abs(dipole).max() > MAX_DIPOLE:
+            raise ValueError(f"residual_dipole_B_am2 must be at most {MAX_DIPOLE:g} A m2, got {dipole.tolist()}")
         object.__setattr__(self, "residual_dipole_B_am2", dipole)
         object.__setattr__(self, "faces", tuple(self.faces))
         for face in self.faces:

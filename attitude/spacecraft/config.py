@@ -29,6 +29,7 @@ from attitude.spacecraft import frames
 
 DYNAMICS, GYRO = "dynamics", "gyro"
 BDOT, RATE = "bdot", "rate"
+MAX_TURN = 1000.0  # rad in a tick: each takes substeps of half a radian
 
 
 def _instance(value: Any, name: str, kind: type, optional: bool = False) -> None:
@@ -126,7 +127,11 @@ class PlantConfig:
         _check_actuators(self.wheels, self.torquers)
         _instance(self.damper, "damper", Damper, True)
         object.__setattr__(self, "q_IB", checks.unit_quaternion(self.q_IB, "q_IB"))
-        object.__setattr__(self, "omega_B", checks.array(self.omega_B, "omega_B", (3,)))
+        omega = checks.array(self.omega_B, "omega_B", (3,))
+        turn = float(np.linalg.norm(omega)) * self.tick_s
+        if turn > MAX_TURN:
+            raise ValueError(f"omega_B must turn the body by at most {MAX_TURN:g} rad in a tick, got {turn:g} rad")
+        object.__setattr__(self, "omega_B", omega)
         size = 0 if self.wheels is None else len(self.wheels)
         shape = np.ndim(self.wheel_speed_rpm) * (size,)
         speed = np.full(size, checks.array(self.wheel_speed_rpm, "wheel_speed_rpm", shape))

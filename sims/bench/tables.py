@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
+from attitude.spacecraft.config import DYNAMICS, GYRO
 from sims.bench.case import STEP
+from sims.bench.closed_loop import ClosedLoop
+from sims.bench.mission_length import MissionLength
 from sims.bench.report import Report
 from sims.bench.scaling import Scaling
 from sims.bench.truth_costs import TruthCosts
@@ -40,6 +43,12 @@ def render(report: Report) -> Iterator[Table | str]:
     yield _so_n(report.truth)
     yield "\nFilters: time per cycle (predict, two vectors, attitude read); ratios to the slower of our two filters"
     yield _filters(report)
+    yield "\nClosed loop, time per 0.1 s tick: ours with sensors and estimator, Basilisk's with neither"
+    yield _closed_loop(report.closed_loop)
+    yield from _loop_ratios(report.closed_loop)
+    yield "\nA mission's length: processor time, and the most memory held beyond what was there before"
+    yield _mission_length(report.mission_length)
+    yield f"time: ticks^{report.mission_length.exponent:.3f}; {_row_memory(report.mission_length)}"
     yield "\nGoals"
     yield _goals(report)
 
@@ -153,6 +162,38 @@ def _filters(report: Report) -> Table:
             _number(row.rms_error),
         )  # fmt: skip
     return table
+
+
+def _closed_loop(loop: ClosedLoop) -> Table:
+    table = _table("closed loop", "estimator", "time per tick", "Basilisk RK4 over it", "pointing error, deg")
+    for row in loop.rows:
+        table.add_row(
+            row.name, row.estimator, duration(row.seconds_per_tick), times(row.basilisk_over),
+            _number(row.pointing_error_deg),
+        )  # fmt: skip
+    return table
+
+
+def _loop_ratios(loop: ClosedLoop) -> Iterator[str]:
+    for package, reason in loop.missing.items():
+        yield f"the loop of peer {package} is left out: {reason}"
+    if not loop.missing:
+        ratios = (f"× {times(loop.ratio(kind))} with the {kind} filter" for kind in (GYRO, DYNAMICS))
+        yield f"Basilisk RK4 over ours on three wheels: {', '.join(ratios)}"
+
+
+def _mission_length(orbits: MissionLength) -> Table:
+    table = _table("ticks", "kept rows", "time", "µs per tick", "memory")
+    for row in orbits.lengths:
+        table.add_row(
+            str(row.ticks), str(row.rows), duration(row.seconds), f"{1e6 * row.seconds / row.ticks:.2f}",
+            f"{1e-6 * row.bytes:.2f} MB",
+        )  # fmt: skip
+    return table
+
+
+def _row_memory(orbits: MissionLength) -> str:
+    return f"memory: {orbits.row_bytes:.1f} bytes for each further row, which holds {orbits.row_size}"
 
 
 def _goals(report: Report) -> Table:

@@ -130,7 +130,8 @@ def make_story(rows_s=ROW_S, orbits=3.0, seed=7):
     put("command", t=t, dipole=some(0.2 * np.sin(t[:, None] / 30.0 + np.arange(TORQUERS)), frames.TORQUERS))
 
     about = About(
-        scenario="made up", toml=TOML, sha256="0" * 64, seed=7, tick_s=TICK_S, log_every=round(rows_s / TICK_S),
+        scenario="made up", toml=TOML, sha256="0" * 64, seed=7, tick_s=TICK_S, duration_s=rows_s * n,
+        log_every=round(rows_s / TICK_S),
         orbit_period_s=PERIOD, epoch_utc="2026-03-20T12:00:00Z", wheel_max_speed=max_speed.tolist(),
         wheel_max_momentum=(2e-6 * max_speed).tolist(), torquer_max_dipole=[0.2] * TORQUERS, diodes=DIODES,
         sensors=("gyro", "magnetometer", "sun_sensor_0"), references=references,

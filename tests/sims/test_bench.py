@@ -15,10 +15,12 @@ from typer.testing import CliRunner
 from sims import output
 from sims.bench import (
     case,
+    closed_loop,
     cold_start,
     filters,
     goals,
     machine,
+    mission_length,
     report,
     scaling,
     steps,
@@ -31,6 +33,19 @@ from sims.bench.peers import FixedStepRun, Motion, PeerError, installed_peers
 from sims.cli import app
 
 TINY = steps.Plan(steps=600, drift_seconds=1.0, timed_seconds=0.0, rounds=2)
+
+
+LOOPS = [
+    closed_loop.LoopRow(closed_loop.compiled_name(kind), kind, time, 0.01)
+    for kind, time in (("gyro", 2e-6), ("dynamics", 4e-6))
+]
+BASILISK_LOOP = closed_loop.LoopRow(closed_loop.RK4, closed_loop.NO_FILTER, 12e-6, 0.01)
+ROW = mission_length.ROW_BYTES
+LENGTHS = [
+    mission_length.Length(1000, 100, 1.0, 1000 + 100 * ROW),
+    mission_length.Length(10_000, 1000, 10.0, 1000 + 1000 * ROW),
+    mission_length.Length(10_000, 100, 10.0, 1000 + 100 * ROW),
+]
 
 
 def quiet(what, fraction):
@@ -63,8 +78,11 @@ def small():
     first = [cold_start.FirstCall("step", 5.0, 0.5), cold_start.FirstCall("run", 6.0, 0.4)]
     truth = truth_costs.truth_costs(truth_costs.Plan(0.1, (3, 4)), quiet)
     cycles = filters.filter_table(filters.Plan(20, 0.0, 1), quiet, [])
-    verdicts = goals.goals(rows, precision, lengths, first, truth, cycles)
-    return report.Report(True, 1.0, machine.machine(None), rows, precision, lengths, first, truth, cycles, verdicts)
+    loop = closed_loop.ClosedLoop(LOOPS, {"bsk": "not here"})
+    orbits = mission_length.compared(LENGTHS)
+    verdicts = goals.goals(rows, precision, lengths, first, truth, cycles, loop, orbits)
+    where = machine.machine(None)
+    return report.Report(True, 1.0, where, rows, precision, lengths, first, truth, cycles, loop, orbits, verdicts)
 
 
 # ------------------------------------------------------------------ the case and the clock
@@ -255,9 +273,42 @@ def test_each_first_call_has_its_own_empty_cache(monkeypatch):
     assert not any(cache.exists() for _, cache, _ in launches)
 
 
-@pytest.mark.parametrize("name", cold_start.CALLS)
+@pytest.mark.parametrize("name", cold_start.PROGRAMS)
 def test_programs_of_first_calls_run(name):
-    exec(cold_start.PROGRAM.format(call=cold_start.CALLS[name]), {})
+    exec(cold_start.PROGRAMS[name], {})
+
+
+# ------------------------------------------------------------------ the closed loop
+def test_loop_ratios_are_to_basilisks_rk4():
+    loop = closed_loop.ClosedLoop(closed_loop.with_ratios([*LOOPS, BASILISK_LOOP]), {})
+    assert loop.ratio("gyro") == pytest.approx(6.0)
+    assert loop.ratio("dynamics") == pytest.approx(3.0)
+    assert closed_loop.ClosedLoop(closed_loop.with_ratios(LOOPS), {}).ratio("gyro") is None
+
+
+def test_three_wheels_point_at_nadir_with_both_filters():
+    for kind in ("gyro", "dynamics"):
+        scenario = closed_loop.three_wheels(kind)
+        assert len(scenario.plant_config().wheels) == 3
+        assert scenario.flight_config().estimator.kind == kind
+        run = closed_loop.Ours(scenario)
+        run.advance(200)
+        assert np.degrees(run.pointing_error()) < 0.1  # the work that is timed is done well
+
+
+def test_length_of_a_mission():
+    found = mission_length.compared(LENGTHS)
+    assert found.exponent == pytest.approx(1.0)
+    assert found.row_bytes == pytest.approx(found.row_size)
+    assert found.equal_rows_growth == 0.0
+
+
+def test_memory_of_a_mission_is_that_of_its_rows():
+    scenario = closed_loop.three_wheels("gyro")
+    craft = closed_loop.Ours(scenario, settle=2000).craft
+    few, many = (mission_length._run_cost(craft, 8000, every)[1] for every in (100, 1))
+    drawn = 4_000_000  # bytes of random numbers that a run may draw ahead, whatever it keeps
+    assert abs(many - few - (8000 - 80) * ROW) < drawn
 
 
 # ------------------------------------------------------------------ goals and the report
@@ -283,18 +334,23 @@ def test_ratios_in_the_goals_are_those_of_the_table(small):
     rows = steps.with_ratios([*small.steps, basilisk])
     opengnc = filters.FilterRow(goals.OPENGNC, "gyro", 1.0, 30.0, 7.0, 0.0)
     cycles = [*small.filters, opengnc]
-    listed = goals.goals(rows, small.work_precision, small.scaling, small.first_calls, small.truth, cycles)
+    loop = closed_loop.ClosedLoop(closed_loop.with_ratios([*LOOPS, BASILISK_LOOP]), {})
+    listed = goals.goals(
+        rows, small.work_precision, small.scaling, small.first_calls, small.truth, cycles, loop, small.mission_length
+    )
     assert listed[0].measured == rows[1].ratio
     assert listed[1].measured == pytest.approx(50.0)
     assert listed[1].met
-    assert [(goal.measured, goal.verdict) for goal in listed[-2:]] == [(30.0, "met"), (7.0, "missed")]
+    assert [(goal.measured, goal.verdict) for goal in listed[9:11]] == [(30.0, "met"), (7.0, "missed")]
+    assert listed[11].measured == pytest.approx(6.0)
+    assert all(goal.met for goal in listed[11:])
 
 
 def test_report_is_one_json_document(small):
     document = json.loads(output.json_text(report.document(small)))
     assert set(document) == {
         "quick", "seconds", "machine", "steps", "work_precision", "scaling", "first_calls", "truth", "filters",
-        "goals",
+        "closed_loop", "mission_length", "goals",
     }  # fmt: skip
     assert document["machine"]["processor"]
     assert {"python", "numpy", "numba", "SciPy RK45"} <= set(document["machine"]["versions"])
@@ -308,7 +364,7 @@ def test_tables_show_every_row(small):
     for part in tables.render(small):
         console.print(part)
     text = out.getvalue()
-    named = [*small.steps, *small.filters]
+    named = [*small.steps, *small.filters, *small.closed_loop.rows]
     for name in [row.name for row in named] + [goal.what for goal in small.goals] + ["best of ours", "1e-12"]:
         assert name in text
     assert "the motion diverged at 123.5 s" in text

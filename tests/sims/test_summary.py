@@ -286,6 +286,7 @@ def test_a_flight_program_that_tells_nothing(story):
 
 def test_a_log_of_one_row(story):
     story.rows = {name: rows[:1] for name, rows in story.rows.items()}
+    story.about = replace(story.about, duration_s=2.0)
     found = result(story)
     assert (found.rows, found.duration_s, found.detumbled_s) == (1, 2.0, None)
     assert found.dumped_Nms == 0.0
