@@ -52,6 +52,7 @@ def test_sensors_of_the_wrong_kind(craft):
     ({"sensors": ()}, "^sensors must be a SensorSuite"),
     ({"q_IB": [0, 0, 0, 2.0]}, "^q_IB must be a unit quaternion"),
     ({"omega_B": [0.0, np.nan, 0.0]}, "^omega_B must be finite"),
+    ({"omega_B": [0.0, 2e4, 0.0]}, "^omega_B must turn the body by at most 1000 rad in a tick"),
     ({"wheel_speed_rpm": [1.0, 2.0]}, r"^wheel_speed_rpm must have shape \(4,\)"),
     ({"wheels": [1.0]}, "^wheels must be a Wheels or None"),
     ({"damper": 0.1}, "^damper must be a Damper or None"),

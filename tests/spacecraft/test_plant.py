@@ -389,6 +389,19 @@ def test_sense_reports_the_beginning_and_act_the_torques_of_the_tick(craft):
     assert plant.t == pytest.approx(0.5)
 
 
+def test_substeps_are_ticks_without_sensing(craft):
+    """Eight ticks of 2 s in eight substeps each, or 64 of 0.25 s: the same motion and orbit, bit for bit."""
+    given = command(1e-5 * np.ones(4), 0.1 * np.ones(3))
+    long, short = (
+        craft.plant(tick_s=2.0 / parts, substeps=8 // parts, sensors=SensorSuite(), omega_B=TUMBLE) for parts in (1, 8)
+    )
+    steps(long, 8, given)
+    steps(short, 64, given)
+    assert long.t == short.t == 16.0
+    for name in ("q_IB", "omega_B", "wheel_momentum", "momentum_I", "impulse_I", "energy", "work", "b_I"):
+        assert np.array_equal(read(long, name), read(short, name)), name
+
+
 @pytest.mark.parametrize(("tick", "ticks"), [(0.1, 60000), (0.3, 20000), (0.7, 8571), (6000.0 / 7.0, 7)])
 def test_ticks_left_to_the_end_of_the_environment(craft, tick, ticks):
     plant = craft.plant(tick_s=tick)
