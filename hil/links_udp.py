@@ -37,8 +37,8 @@ class Udp(Link):
         return host, port
 
     def send(self, packet: bytes) -> bool:
-        """Send to the peer."""
-        return self._send(packet, self._peer)
+        """Send to the peer, or to the last sender while there is none."""
+        return self._send(packet, self._peer or self._last)
 
     def reply(self, packet: bytes) -> bool:
         """Send to the last sender."""

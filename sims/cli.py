@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sims import cli_hil
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,7 +28,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(cli_hil.app, name="hil")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -35,6 +39,7 @@ def _version(asked: bool) -> None:
         print(f"attitude-toolkit {version('attitude-toolkit')}")
         raise typer.Exit
 
+
 @app.callback()
 def _options(
     version: Annotated[
@@ -42,6 +47,7 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
 
 @app.command()
 def run(
@@ -84,6 +90,7 @@ def run(
     if not verdicts.passed(summary, goals):
         raise typer.Exit(FAILED)
 
+
 @app.command()
 def sensors(
     scenario: Annotated[str, typer.Argument(help="A TOML file, or a shipped scenario by its name.")],
@@ -111,6 +118,7 @@ def sensors(
             else:
                 output.write_whole(out, "".join(table.csv(dataset)))
     _print(f"{dataset.sizes['time']} rows of truth and samples in {out}")
+
 
 @app.command()
 def plot(
@@ -142,6 +150,7 @@ def plot(
     else:
         _print(verdicts.table(summary, log.goals(dataset)), f"report {folder / 'report.html'}")
 
+
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
     """One sentence and exit code 2 if a result cannot be written."""
@@ -149,6 +158,7 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         _refuse(f"cannot write to --out {path}: {error.strerror or error}")
+
 
 def _scenario(name: str, seed: int | None) -> Scenario:
     """The checked scenario; one sentence and exit code 2 if it is not usable."""
@@ -160,6 +170,7 @@ def _scenario(name: str, seed: int | None) -> Scenario:
     except scenarios.ScenarioError as error:
         _refuse(str(error))
         raise AssertionError from None  # not reached
+
 
 @app.command()
 def papers(
@@ -186,6 +197,7 @@ def papers(
     if not all(result.paper.passed for result in results):
         raise typer.Exit(FAILED)
 
+
 @app.command()
 def bench(
     json: Json = False,
@@ -210,6 +222,7 @@ def bench(
         from sims.bench import tables
 
         _print(*tables.render(result))
+
 
 @app.command()
 def study(
@@ -242,6 +255,7 @@ def study(
     if not result.passed:
         raise typer.Exit(FAILED)
 
+
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A bar on standard error, drawn only when the work reports: a thread that draws would disturb what is timed.
@@ -260,15 +274,18 @@ def _progress() -> Iterator[Progress]:
     with bar, redirect_stdout(sys.stderr):
         yield update
 
+
 def _console() -> Console:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False, emoji=False)
 
+
 def _print(*parts: Any) -> None:
     console = _console()
     for part in parts:
         console.print(part)
+
 
 def _check(check: Callable[[Path], None], path: Path) -> None:
     try:
@@ -276,9 +293,11 @@ def _check(check: Callable[[Path], None], path: Path) -> None:
     except OSError as error:
         _refuse(f"cannot write to --out {path}: {error.strerror or error}")
 
+
 def _refuse(sentence: str) -> None:
     typer.echo(sentence, err=True)
     raise typer.Exit(BAD_INPUT)
+
 
 def main() -> None:
     """Entry point of the console script."""
@@ -286,6 +305,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the signs still gets the rest
     app(prog_name="attitude")
+
 
 if __name__ == "__main__":
     main()

@@ -1,5 +1,6 @@
 """Imports go downward only, and folders on one line do not import each other.
 
+    sims.cli, sims.cli_...                    the front door
     hil        sims
     attitude                                  the public names
     attitude.spacecraft
@@ -25,6 +26,7 @@ LAYERS = (
     {"attitude.spacecraft"},
     {"attitude"},
     {"hil", "sims"},
+    {"sims.cli"},
 )  # fmt: skip
 HEIGHT = {folder: height for height, line in enumerate(LAYERS) for folder in line}
 KERNELS_ONLY = ("attitude.core", "attitude.dynamics")  # what `import attitude` loads: NumPy and numba
@@ -39,6 +41,8 @@ def folder_of(module):
         return None
     if parts[0] == "attitude" and len(parts) > 1:
         return ".".join(parts[:2])
+    if parts[0] == "sims" and len(parts) == 2 and (parts[1] == "cli" or parts[1].startswith("cli_")):
+        return "sims.cli"
     return parts[0]
 
 
@@ -145,6 +149,8 @@ ALLOWED = [
     ("attitude/truth/body.py", "import scipy.integrate"),
     ("sims/run.py", "import attitude\nfrom attitude.control import law\nimport matplotlib.pyplot"),
     ("hil/run.py", "import attitude as att"),
+    ("sims/cli.py", "from sims import cli_hil\nimport sims.run\nimport attitude"),
+    ("sims/cli_hil.py", "def f():\n    from hil.runner import Runner\n    from sims.run import fly"),
 ]
 
 
@@ -176,6 +182,11 @@ FORBIDDEN = [
     ("attitude/control/x.py", "import hil.clock", "downward"),
     ("attitude/__init__.py", "import sims", "downward"),
     ("sims/x.py", "import hil", "one line"),
+    ("sims/run.py", "from hil.runner import Runner", "one line"),
+    ("sims/client.py", "import hil", "one line"),
+    ("sims/deep/cli.py", "import hil", "one line"),
+    ("sims/run.py", "import sims.cli", "downward"),
+    ("hil/x.py", "import sims.cli_hil", "downward"),
     ("hil/x.py", "from sims.run import main", "one line"),
     ("attitude/core/x.py", "import scipy.linalg", "without scipy"),
     ("attitude/core/x.py", "def f():\n    from scipy import linalg", "without scipy"),

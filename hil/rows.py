@@ -1,0 +1,102 @@
+"""Rows of the log, kept off the hot path: truth, samples, estimate, control and command of a tick, side by side.
+
+They go through the ring to memory, or to a spool file that a full disk shortens but never spoils. `rows()` gives them
+by record, as `attitude.spacecraft.tick.Spacecraft.run` does.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from attitude.core.jit import Array
+from attitude.spacecraft.frames import RECORDS
+from hil.ring import Full, LogReport, RingLog, Sink
+
+WIDTH = sum(record.size for record in RECORDS.values())
+_ENDS = np.cumsum([record.size for record in RECORDS.values()])[:-1]
+
+
+def split(rows: Array) -> dict[str, Array]:
+    """Views of each record in a row `(WIDTH,)` or in rows `(N, WIDTH)`, by its name."""
+    return dict(zip(RECORDS, np.split(rows, _ENDS, axis=-1), strict=True))
+
+
+class Memory:
+    """Keeps the rows in memory."""
+
+    def __init__(self) -> None:
+        self._chunks: list[Array] = []
+
+    def __call__(self, rows: Array) -> None:
+        self._chunks.append(rows)
+
+    def read(self) -> Array:
+        """All rows `(N, WIDTH)`."""
+        return np.concatenate([np.zeros((0, WIDTH)), *self._chunks])
+
+    def close(self) -> None:
+        """Forget them."""
+        self._chunks.clear()
+
+
+class Spool:
+    """Keeps the rows in a file of bare float64, removed at the end; what is not whole is cut off."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._end = 0
+
+    def __call__(self, rows: Array) -> None:
+        data = memoryview(rows.tobytes())
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError:
+            os.ftruncate(self._fd, self._end)  # half a row would shift all that follow
+            os.lseek(self._fd, self._end, os.SEEK_SET)
+            raise
+        self._end += written
+
+    def read(self) -> Array:
+        """All rows `(N, WIDTH)`."""
+        return np.fromfile(self._path).reshape(-1, WIDTH)
+
+    def close(self) -> None:
+        """Remove the file; a second call does nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            with suppress(OSError):
+                self._path.unlink()
+
+
+class RowLog:
+    """A log of whole rows; `full` as in `RingLog`, `path` of the spool file, none to keep the rows in memory."""
+
+    def __init__(self, path: Path | None = None, full: Full = "lose", sink: Sink | None = None) -> None:
+        self._store = Memory() if path is None else Spool(path)
+        self._ring = RingLog(WIDTH, sink or self._store, rows=4096, full=full)
+
+    def put(self, row: Array) -> bool:
+        """Keep a row `(WIDTH,)`; false if it was lost, which is counted."""
+        return self._ring.put(row)
+
+    def report(self) -> LogReport:
+        """What became of the rows so far."""
+        return self._ring.report()
+
+    def finish(self) -> tuple[dict[str, Array], LogReport]:
+        """End the log: all rows that were written, by record, and what became of the others."""
+        told = self._ring.close()
+        return split(self._store.read()), told
+
+    def close(self) -> None:
+        """Give back what the log took; for the end, whatever happened before."""
+        self._ring.close()
+        self._store.close()

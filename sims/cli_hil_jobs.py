@@ -1,0 +1,305 @@
+"""What the commands `attitude hil …` do; imported only when one of them is asked for. `ValueError`: one sentence."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from attitude.spacecraft.flight import Flight
+from attitude.spacecraft.plant import Plant
+from hil import report_text
+from hil.baseline import Baseline, NoCompiler
+from hil.clock import Clock, Lockstep, RealTime, Scaled
+from hil.flight_side import FlightSide
+from hil.in_process import Loop, rehearse
+from hil.lateness import Durations
+from hil.layout import HASH_SIZE, Reason, Role
+from hil.line import Line, LineOptions
+from hil.plant_side import OnLoss, PlantSide
+from hil.quiet import quiet_interpreter
+from hil.rate_groups import RateGroup
+from hil.recording import Recording
+from hil.replay import Replayed, replay
+from hil.report import Report
+from hil.ring import LogReport
+from hil.rows import RowLog
+from hil.runner import Overrun, Runner
+from hil.scheduling import Scheduling
+from hil.stop import StopFlag, stopped_by_signals
+from hil.view import EVERY_S, View
+from hil.waiting import Waiting
+from sims import log, output
+from sims.about import about
+from sims.run import LOG
+from sims.scenario import Scenario, load, load_text
+from sims.verdicts import goals_of
+
+SPOOL = "rows.part"
+COMPLETE = "complete"
+Rows = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopOptions:
+    """How a loop is run and what it leaves."""
+
+    rate: str = "real"
+    waiting: str = "sleep"
+    overrun: str = "catch-up"
+    duration_s: float | None = None
+    log_hz: float | None = None
+    out: Path | None = None
+    view: bool = True
+    fifo: int | None = None
+    cpu: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a run of the loop came to."""
+
+    run: Report
+    log: LogReport
+    line: dict[str, Any]
+    counters: dict[str, Any]
+    bare: Durations | None
+    finished: bool
+
+    def text(self) -> str:
+        """For people."""
+        return report_text.text(self.run, self.log, self.line, self.counters, self.bare)
+
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return dataclasses.asdict(self)
+
+
+# ------------------------------------------------------------------ what is asked for
+def scenario_of(name: str, seed: int | None, tick_hz: float | None) -> Scenario:
+    """The scenario with what was given on the command line instead of its own."""
+    changes = {"mission.seed": seed, "mission.tick_hz": tick_hz}
+    changes = {path: value for path, value in changes.items() if value is not None}
+    given = load(name)
+    return given.replaced(changes) if changes else given
+
+
+def scenario_hash(scenario: Scenario) -> bytes:
+    """As it goes with every packet."""
+    return bytes.fromhex(scenario.sha256)[:HASH_SIZE]
+
+
+def clock_of(rate: str) -> Clock:
+    """Clock by its text: real, lockstep, or 2x, 0.5x."""
+    if rate == "real":
+        return RealTime()
+    if rate == "lockstep":
+        return Lockstep()
+    factor = re.fullmatch(r"(\d+\.?\d*|\.\d+)x", rate)
+    if factor is None:
+        raise ValueError(f"--rate must be real, lockstep or a factor such as 2x or 0.5x, got {rate!r}")
+    return Scaled(float(factor[1]))
+
+
+def ticks_of(scenario: Scenario, duration_s: float | None) -> int:
+    """Ticks to fly: all of the scenario's, or those of a shorter time."""
+    if duration_s is None:
+        return scenario.ticks
+    if not scenario.tick_s <= duration_s <= scenario.duration_s:
+        allowed = f"from {scenario.tick_s:g} to the scenario's {scenario.duration_s:g}"
+        raise ValueError(f"--duration-s must be {allowed}, got {duration_s:g}")
+    return round(duration_s / scenario.tick_s)
+
+
+def _rate_hz(scenario: Scenario) -> float:
+    return float(scenario.document.mission.tick_hz)
+
+
+def _log_every(scenario: Scenario, log_hz: float | None) -> int:
+    if log_hz is None:
+        return scenario.log_every
+    return RateGroup.at("log", lambda *_: None, rate_hz=log_hz, loop_rate_hz=_rate_hz(scenario)).divisor
+
+
+# ------------------------------------------------------------------ the loop
+@dataclass(frozen=True)
+class _Setting:
+    """A loop that is ready: what every kind of run needs."""
+
+    scenario: Scenario
+    options: LoopOptions
+    clock: Clock
+    ticks: int
+    every: int
+    log: RowLog
+
+    @property
+    def lockstep(self) -> bool:
+        """Whether time waits for the work."""
+        return isinstance(self.clock, Lockstep)
+
+    def runner(self, groups: list[RateGroup], view: list[RateGroup]) -> Runner:
+        """The runner of `groups`; those of the view come last."""
+        o = self.options
+        return Runner(
+            _rate_hz(self.scenario), groups + view, clock=self.clock, overrun=cast(Overrun, o.overrun),
+            waiting=cast(Waiting, o.waiting), warm_up=(), scheduling=Scheduling(o.fifo, o.cpu),
+        )  # fmt: skip
+
+
+@contextmanager
+def _setting(scenario: Scenario, options: LoopOptions) -> Iterator[_Setting]:
+    clock = clock_of(options.rate)
+    every = _log_every(scenario, options.log_hz)
+    ticks = ticks_of(scenario, options.duration_s)
+    spool = None if options.out is None else options.out / SPOOL
+    rows = RowLog(spool, "wait" if isinstance(clock, Lockstep) else "lose")
+    try:
+        yield _Setting(scenario, options, clock, ticks, every, rows)
+    finally:
+        rows.close()
+
+
+def _view_group(setting: _Setting, views: list[View]) -> list[RateGroup]:
+    """The slow group that copies what the view shows, if there is one; the view itself is made later."""
+    if not (setting.options.view and sys.stderr.isatty()):
+        return []
+    divisor = max(1, round(EVERY_S * setting.clock.speed * _rate_hz(setting.scenario)))
+    return [RateGroup("view", lambda tick, t: views[0].note(tick, t), divisor)]
+
+
+def fly_plant(
+    scenario: Scenario, line_options: LineOptions, options: LoopOptions, *, on_loss: OnLoss, timeout_s: float,
+    connect_s: float, give_up_s: float, tell: Callable[[str], object],
+) -> Outcome:  # fmt: skip
+    """The spacecraft on a link; a flight side must introduce itself first."""
+    plant = Plant(scenario.plant_config(), scenario.seed)
+    rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
+    with ExitStack() as stack:
+        setting = stack.enter_context(_setting(scenario, options))
+        line = Line(Role.PLANT, line_options, scenario_hash(scenario), scenario.tick_s, scenario.text)
+        stack.callback(line.close)
+        side = PlantSide(
+            plant, line.port, setting.log, ticks=setting.ticks, log_every=setting.every, lockstep=setting.lockstep,
+            timeout_s=timeout_s, on_loss=on_loss, give_up_s=give_up_s, tend=line.tend,
+        )  # fmt: skip
+        views: list[View] = []
+        runner = setting.runner([RateGroup("plant", side.tick)], _view_group(setting, views))
+        side.give_up = lambda: runner.stop(f"given up: nothing was heard from the flight side for {give_up_s:g} s")
+        tell(f"plant of {scenario.name} at {line.address}, waiting for the flight side")
+        _meet(line, connect_s)
+        told = lambda: dataclasses.asdict(side.counters) | {"refused": line.port.codec.counters.refused}  # noqa: E731
+        views.append(View(plant.truth, side.control, runner.report, told))
+        run = _run(runner, setting.ticks + (not setting.lockstep), views, setting)
+        side.finish(Reason.FINISHED if run.stop_reason == COMPLETE else Reason.ASKED)
+        rows, kept = setting.log.finish()
+        finished = side.counters.ticks == setting.ticks and not run.errors
+        result = Outcome(run=run, log=kept, line=line.account(), counters=dataclasses.asdict(side.counters), bare=None,
+                         finished=finished)  # fmt: skip
+        _write(setting, rows, result)
+        return result
+
+
+def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool) -> Outcome:
+    """Plant and flight side in one process; `compare` runs a bare C loop at the same rate beside it."""
+    plant, flight = Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config())
+    rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
+    with ExitStack() as stack:
+        setting = stack.enter_context(_setting(scenario, options))
+        if compare and not isinstance(setting.clock, RealTime):
+            raise ValueError(f"--compare needs --rate real, got {options.rate}")
+        loop, views = Loop(plant, flight, setting.log), cast(list[View], [])
+        runner = setting.runner(loop.groups(setting.every), _view_group(setting, views))
+        views.append(View(plant.truth, flight.control, runner.report, dict))
+        bare = stack.enter_context(_bare(scenario, setting.ticks)) if compare else None
+        run = _run(runner, setting.ticks, views, setting)
+        rows, kept = setting.log.finish()
+        result = Outcome(run=run, log=kept, line={}, counters={}, bare=bare.result() if bare else None,
+                         finished=run.ticks_run + run.skipped == setting.ticks and not run.errors)  # fmt: skip
+        _write(setting, rows, result)
+        return result
+
+
+def _run(runner: Runner, ticks: int, views: list[View], setting: _Setting) -> Report:
+    shown = any(group.name == "view" for group in runner.groups)
+    with views[0] if shown else nullcontext():
+        return runner.run(ticks)
+
+
+def _bare(scenario: Scenario, ticks: int) -> Baseline:
+    return Baseline(_rate_hz(scenario), ticks * scenario.tick_s, timer_slack_ns=1)
+
+
+def _meet(line: Line, timeout_s: float) -> None:
+    """Shake hands, or say in one sentence why not."""
+    stop = StopFlag()
+    with stopped_by_signals(stop):
+        complaint = line.meet(timeout_s, lambda: stop.reason is not None)
+    if complaint:
+        raise ValueError(f"no handshake on {line.base.name}: {complaint}")
+
+
+def _write(setting: _Setting, rows: Rows, result: Outcome) -> None:
+    """Log and report into the folder, if there is one."""
+    out, scenario = setting.options.out, setting.scenario
+    if out is None:
+        return
+    told = about(scenario, scenario.plant_config(), scenario.flight_config(), goals_of(scenario.name))
+    told = dataclasses.replace(told, log_every=setting.every)
+    if len(rows["truth"]):
+        log.write(out / LOG, log.dataset(rows, told))
+    output.write_whole(out / "hil.json", output.json_text(result.document()) + "\n")
+    output.write_whole(out / "hil.txt", result.text() + "\n")
+
+
+# ------------------------------------------------------------------ the flight side, and replay
+def fly_flight(
+    scenario: Scenario, line_options: LineOptions, *, timeout_s: float, connect_s: float, tell: Callable[[str], object]
+) -> tuple[FlightSide, str, dict[str, Any]]:
+    """Estimator and controller on a link; returns the side, why it ended, and the line's counters."""
+    flight = scenario.flight_config()
+    rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(flight))
+    line = Line(Role.FLIGHT, line_options, scenario_hash(scenario), scenario.tick_s, scenario.text)
+    try:
+        tell(f"flight side of {scenario.name} at {line.address}, looking for the plant")
+        _meet(line, connect_s)
+        side = FlightSide(line.port, lambda: Flight(flight), timeout_s=timeout_s, ended=_ends(line))
+        with quiet_interpreter(), stopped_by_signals(side.stop):
+            reason = side.run()
+        return side, reason, line.account()
+    finally:
+        line.close()
+
+
+def _ends(line: Line) -> Callable[[], bool]:
+    """Standard input that is closed stays closed; other lines may come back."""
+    from hil.links_child import StandardStreams
+
+    return lambda: isinstance(line.base, StandardStreams) and line.gone
+
+
+def fly_again(path: Path, key: bytes | None) -> Replayed:
+    """Replay a recording of either side with the toolkit's flight side."""
+    recording = Recording(path)
+    scenario = scenario_from(recording.scenario_text, str(path))
+    if scenario_hash(scenario) != recording.scenario:
+        raise ValueError(f"recording {path} was made with another version: its scenario has another hash now")
+    config = scenario.flight_config()
+    return replay(recording, lambda: Flight(config), key)
+
+
+def scenario_from(text: str, name: str) -> Scenario:
+    """The scenario of a kept text, the changes included that `Scenario.replaced` noted at its top."""
+    lines = re.findall(r"^# replaced: (\S+) = (.*)$", text, re.MULTILINE)
+    changes = {path: ast.literal_eval(value) for path, value in reversed(lines)}  # the last change stands first
+    given = load_text(text, name)
+    return given.replaced(changes) if changes else given
+
+
+NO_COMPILER = NoCompiler
