@@ -16,7 +16,7 @@ from attitude.control.modes import Mode
 from attitude.core.jit import Array
 from sims.flown import Flown, Interval, Mask, intervals
 
-STYLE = {
+STYLE: Any = {
     "font.size": 9.5, "axes.titlesize": 11.0, "axes.labelsize": 9.5, "legend.fontsize": 8.5, "legend.frameon": False,
     "axes.grid": True, "grid.color": "#d9d9d9", "grid.linewidth": 0.6, "axes.axisbelow": True,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "lines.linewidth": 1.0,

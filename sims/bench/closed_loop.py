@@ -59,7 +59,7 @@ class Plan:
 
 
 FULL = Plan(0.02, 150, 10)
-QUICK = Plan(0.01, 25, 1)
+QUICK = Plan(0.01, 12, 1)
 
 
 class Run(Protocol):
