@@ -201,7 +201,7 @@ def papers(
 @app.command()
 def bench(
     json: Json = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A short version, under 20 s.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A short version, under a minute once compiled.")] = False,
     out: Annotated[Path | None, typer.Option(help="File for the JSON document.", show_default=False)] = None,
 ) -> None:
     """Speed and accuracy against the installed peers, as ratios measured in one run."""
