@@ -39,7 +39,6 @@ from sims import log, output
 from sims.about import about
 from sims.run import LOG
 from sims.scenario import Scenario, load, load_text
-from sims.verdicts import goals_of
 
 SPOOL = "rows.part"
 COMPLETE = "complete"
@@ -71,10 +70,12 @@ class Outcome:
     counters: dict[str, Any]
     bare: Durations | None
     finished: bool
+    not_written: str = ""
 
     def text(self) -> str:
         """For people."""
-        return report_text.text(self.run, self.log, self.line, self.counters, self.bare)
+        told = report_text.text(self.run, self.log, self.line, self.counters, self.bare)
+        return f"{told}\n\n{self.not_written}" if self.not_written else told
 
     def document(self) -> dict[str, Any]:
         """For programs."""
@@ -202,8 +203,7 @@ def fly_plant(
         finished = side.counters.ticks == setting.ticks and not run.errors
         result = Outcome(run=run, log=kept, line=line.account(), counters=dataclasses.asdict(side.counters), bare=None,
                          finished=finished)  # fmt: skip
-        _write(setting, rows, result)
-        return result
+        return _kept(setting, rows, result)
 
 
 def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool) -> Outcome:
@@ -222,8 +222,7 @@ def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool) -> Outcome
         rows, kept = setting.log.finish()
         result = Outcome(run=run, log=kept, line={}, counters={}, bare=bare.result() if bare else None,
                          finished=run.ticks_run + run.skipped == setting.ticks and not run.errors)  # fmt: skip
-        _write(setting, rows, result)
-        return result
+        return _kept(setting, rows, result)
 
 
 def _run(runner: Runner, ticks: int, views: list[View], setting: _Setting) -> Report:
@@ -245,13 +244,23 @@ def _meet(line: Line, timeout_s: float) -> None:
         raise ValueError(f"no handshake on {line.base.name}: {complaint}")
 
 
+def _kept(setting: _Setting, rows: Rows, result: Outcome) -> Outcome:
+    """The result, its files written; a disk that is full costs the files, not the report."""
+    try:
+        _write(setting, rows, result)
+    except OSError as error:
+        lost = f"results not written to {setting.options.out}: {error.strerror or error}"
+        return dataclasses.replace(result, finished=False, not_written=lost)
+    return result
+
+
 def _write(setting: _Setting, rows: Rows, result: Outcome) -> None:
     """Log and report into the folder, if there is one."""
     out, scenario = setting.options.out, setting.scenario
     if out is None:
         return
-    told = about(scenario, scenario.plant_config(), scenario.flight_config(), goals_of(scenario.name))
-    told = dataclasses.replace(told, log_every=setting.every)
+    told = about(scenario, scenario.plant_config(), scenario.flight_config())
+    told = dataclasses.replace(told, log_every=setting.every, duration_s=setting.ticks * scenario.tick_s)
     if len(rows["truth"]):
         log.write(out / LOG, log.dataset(rows, told))
     output.write_whole(out / "hil.json", output.json_text(result.document()) + "\n")

@@ -145,3 +145,18 @@ def test_help_loads_nothing_heavy():
         "print(sorted({'numpy', 'numba', 'scipy', 'attitude', 'hil', 'serial'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_disk_that_is_full_costs_the_files_not_the_report(tmp_path, monkeypatch):
+    from sims import output
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(output.os, "replace", full)
+    arguments = ["hil", "loop", "star-tracker", "--rate", "lockstep", "--duration-s", "5", "--out", str(tmp_path / "o")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 1
+    assert "50 ticks at 10 Hz by lockstep" in done.stdout
+    assert "No space left on device" in done.stdout
+    assert list((tmp_path / "o").iterdir()) == []
