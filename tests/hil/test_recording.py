@@ -1,7 +1,6 @@
 """Recordings: what was written is read, whatever happened to the process that wrote."""
 
 import os
-import resource
 import signal
 import socket
 import struct
@@ -161,16 +160,12 @@ def test_a_killed_process_leaves_all_that_it_wrote(tmp_path):
     assert found == [Entry(k, Direction.RX, k.to_bytes(4, "big") * 100) for k in range(len(found))]
 
 
-def test_a_full_disk_loses_records_and_counts_them(tmp_path, flight):
+def test_a_full_disk_loses_records_and_counts_them(tmp_path, flight, full_disk):
     """The limit of a file's size stands for the end of the disk; then there is room again."""
     path = tmp_path / "run.rec"
     recorder = Recorder(path, flight, TEXT)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    with full_disk(10_000):
         kept = [recorder.write(k, Direction.RX, bytes([k]) * 600) for k in range(30)]
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert recorder.write(99, Direction.RX, b"room again")
     recorder.close()
     assert not recorder.write(100, Direction.RX, b"too late")

@@ -1,7 +1,6 @@
 """The log: every field where it belongs, readable elsewhere, written whole or not at all, refused in one sentence."""
 
 import os
-import resource
 import stat
 from dataclasses import replace
 
@@ -168,17 +167,8 @@ def test_a_result_is_as_readable_as_any_file(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
 
 
-@pytest.fixture
-def full_disk():
-    """No file may grow beyond 10 kB, as on a disk with no more room."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 def test_a_full_disk_leaves_nothing(tmp_path, log, full_disk):
-    with pytest.raises(OSError, match="large"):
+    with full_disk(10_000), pytest.raises(OSError, match="large"):
         logs.write(tmp_path / "mission.nc", log)
     assert list(tmp_path.iterdir()) == []
 
@@ -186,7 +176,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, log, full_disk):
 def test_a_full_disk_leaves_what_was_there(tmp_path, log, full_disk):
     path = tmp_path / "mission.nc"
     path.write_bytes(b"before")
-    with pytest.raises(OSError, match="large"):
+    with full_disk(10_000), pytest.raises(OSError, match="large"):
         logs.write(path, log)
     assert [entry.read_bytes() for entry in tmp_path.iterdir()] == [b"before"]
 

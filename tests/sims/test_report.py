@@ -2,7 +2,6 @@
 
 import base64
 import re
-import resource
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -114,18 +113,13 @@ def test_light_and_dark_and_paper(log):
     assert "@media print" in html
 
 
-def test_written_whole(log, tmp_path):
+def test_written_whole(log, tmp_path, full_disk):
     path = tmp_path / "report.html"
     report.write(path, log, summarise(log), PICTURES)
     assert path.read_text(encoding="utf-8") == render(log)
     path.write_text("before")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
-    try:
-        with pytest.raises(OSError, match="large"):
-            report.write(path, log, summarise(log), PICTURES)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with full_disk(5000), pytest.raises(OSError, match="large"):
+        report.write(path, log, summarise(log), PICTURES)
     assert [entry.read_text() for entry in tmp_path.iterdir()] == ["before"]
 
 
