@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from attitude.core.jit import Array
 from attitude.spacecraft.frames import COMMAND
 from attitude.spacecraft.plant import Plant
-from attitude.spacecraft.tick import FlightProgram
+from attitude.spacecraft.tick import FlightProgram, record_tick
 from hil.rate_groups import RateGroup
 from hil.rows import WIDTH, RowLog, split
 
@@ -22,7 +21,7 @@ class Loop:
         self.plant, self.flight, self.log = plant, flight, log
         self.status = 0  # the propagator's worst
         self._command = COMMAND.zeros()
-        self._row = np.full(WIDTH, np.nan)
+        self._row = np.empty(WIDTH)
         self.parts = split(self._row)
 
     def groups(self, log_divisor: int = 1) -> list[RateGroup]:
@@ -44,18 +43,8 @@ class Loop:
         self.status = max(self.status, self.plant.act(self._command))
 
     def _keep(self, tick: int, nominal_s: float) -> None:
-        parts = self.parts
-        parts["truth"][:], parts["samples"][:] = self.plant.truth, self.plant.samples
-        parts["command"][:] = self._command
-        _copy(getattr(self.flight, "estimate", None), parts["estimate"])
-        _copy(getattr(self.flight, "control", None), parts["control"])
+        record_tick(self.plant, self.flight, self._command, self.parts)
         self.log.put(self._row)
-
-
-def _copy(given: Array | None, out: Array) -> None:
-    """What a flight program tells about itself, if it does."""
-    if given is not None:
-        out[:] = given
 
 
 def rehearse(plant: Plant, flight: FlightProgram) -> None:

@@ -7,7 +7,7 @@ import socket
 import time
 
 from hil.links import Link
-from hil.streams import Channel, StreamLink, wait
+from hil.streams import BufferedLink, Channel, StreamLink, wait
 
 RETRY_S = 0.1  # between attempts to connect
 CANDIDATES = 4  # connections a server holds until one of them is confirmed
@@ -82,7 +82,7 @@ class _Connection(Channel):
         self.socket = connection
 
 
-class TcpServer(Link):
+class TcpServer(BufferedLink):
     """Accepts peers; packets of all connections are handed over until one is confirmed, and the others closed."""
 
     def __init__(self, bind: Address) -> None:
@@ -128,17 +128,6 @@ class TcpServer(Link):
         self._peer = self._last
         for other in [connection for connection in self._connections if connection is not self._peer]:
             self._end(other)
-
-    def receive(self, timeout_s: float = 0.0) -> bytes | None:
-        """The next packet of any connection."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            packet = self._take()
-            if packet is not None:
-                return packet
-            left = deadline - time.monotonic()
-            if not self._fill(max(0.0, left)) or left <= 0.0:
-                return self._take()
 
     def _take(self) -> bytes | None:
         for connection in list(self._connections):

@@ -14,9 +14,9 @@ import numpy as np
 
 from attitude.core.jit import Array
 from attitude.spacecraft.frames import RECORDS
+from attitude.spacecraft.frames import ROW_SIZE as WIDTH
 from hil.ring import Full, LogReport, RingLog, Sink
 
-WIDTH = sum(record.size for record in RECORDS.values())
 _ENDS = np.cumsum([record.size for record in RECORDS.values()])[:-1]
 
 

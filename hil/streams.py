@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 
 from hil.layout import MAX_PACKET, MIN_PACKET, PRIMARY_SIZE, SYNC_MARKER
@@ -156,7 +157,30 @@ def wait(channels: list[Channel], timeout_s: float, others: list[int] | None = N
             return readable
 
 
-class StreamLink(Link):
+class BufferedLink(Link):
+    """A link that reads bytes now and takes packets out of them."""
+
+    @abstractmethod
+    def _take(self) -> bytes | None:
+        """The next packet of what was read."""
+
+    @abstractmethod
+    def _fill(self, timeout_s: float) -> bool:
+        """Read once, waiting at most so long; false if the time passed in vain."""
+
+    def receive(self, timeout_s: float = 0.0) -> bytes | None:
+        """The next packet, of any connection."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            packet = self._take()
+            if packet is not None:
+                return packet
+            left = deadline - time.monotonic()
+            if not self._fill(max(0.0, left)) or left <= 0.0:
+                return self._take()
+
+
+class StreamLink(BufferedLink):
     """Link over one channel at a time; `_reopen` may bring a lost one back."""
 
     def __init__(self, name: str) -> None:
@@ -175,17 +199,6 @@ class StreamLink(Link):
         size = channel.send(packet) if channel else 0
         self._drop_if_closed()
         return self._count_sent(size)
-
-    def receive(self, timeout_s: float = 0.0) -> bytes | None:
-        """The next packet."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            packet = self._take()
-            if packet is not None:
-                return packet
-            left = deadline - time.monotonic()
-            if not self._fill(max(0.0, left)) or left <= 0.0:
-                return self._take()
 
     def _take(self) -> bytes | None:
         return self._channel.take() if self._channel else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sims import cli_hil
+from sims.cli_base import FAILED, Json, refuse, refusing, writing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from sims.papers.table import Progress
     from sims.scenario import Scenario
 
-BAD_INPUT, FAILED = 2, 1
 WIDTH = 150  # columns when standard output is not a terminal
 
 app = typer.Typer(
@@ -29,7 +29,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_hil.app, name="hil")
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 def _version(asked: bool) -> None:
@@ -70,14 +69,15 @@ def run(
     with _progress() as progress:
         progress("read the scenario", 0.0)
         given = _scenario(scenario, seed)
-        _check(output.check_folder, out)
+        with writing(out):
+            output.check_folder(out)
         from sims import log, verdicts
         from sims import run as job
 
         mission = job.fly(given, lambda what, done: progress(what, 0.6 * done))
         dataset = mission.dataset()
         progress("write the log", 0.6)
-        with _writing(out):
+        with writing(out):
             log.write(out / job.LOG, dataset)
             summary = job.report(dataset, out, lambda what, done: progress(what, 0.65 + 0.35 * done))
     goals = log.goals(dataset)
@@ -102,17 +102,18 @@ def sensors(
     from sims import output
 
     if out.suffix not in (".nc", ".csv"):
-        _refuse(f"--out must end in .nc or .csv, got {out}")
+        refuse(f"--out must end in .nc or .csv, got {out}")
     with _progress() as progress:
         progress("read the scenario", 0.0)
         given = _scenario(scenario, seed)
-        _check(output.check_file, out)
+        with writing(out):
+            output.check_file(out)
         from sims import log, table
         from sims import run as job
 
         dataset = job.sense(given, every, lambda what, done: progress(what, 0.8 * done))
         progress(f"write {out}", 0.8)
-        with _writing(out):
+        with writing(out):
             if out.suffix == ".nc":
                 log.write(out, dataset)
             else:
@@ -135,41 +136,28 @@ def plot(
         from sims import log, verdicts
         from sims import run as job
 
-        try:
+        with refusing():
             dataset = log.read(log_file)
-        except ValueError as error:
-            _refuse(str(error))
-        _check(output.check_folder, folder)
-        with _writing(folder):
+        with writing(folder):
+            output.check_folder(folder)
+        with writing(folder):
             try:
                 summary = job.report(dataset, folder, progress)
             except (ValueError, KeyError, IndexError, TypeError) as error:
-                _refuse(f"log {log_file} is damaged: {error}")
+                refuse(f"log {log_file} is damaged: {error}")
     if json:
         print(output.json_text(job.document(dataset, summary, None, folder)))
     else:
         _print(verdicts.table(summary, log.goals(dataset)), f"report {folder / 'report.html'}")
 
 
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """One sentence and exit code 2 if a result cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        _refuse(f"cannot write to --out {path}: {error.strerror or error}")
-
-
 def _scenario(name: str, seed: int | None) -> Scenario:
-    """The checked scenario; one sentence and exit code 2 if it is not usable."""
+    """The checked scenario."""
     from sims import scenario as scenarios
 
-    try:
+    with refusing():
         given = scenarios.load(name)
         return given if seed is None else given.with_seed(seed)
-    except scenarios.ScenarioError as error:
-        _refuse(str(error))
-        raise AssertionError from None  # not reached
 
 
 @app.command()
@@ -183,8 +171,9 @@ def papers(
     from sims.papers import registry, runner
 
     if name is not None and name not in registry.MODULES:
-        _refuse(f"unknown paper {name!r}: choose one of {', '.join(registry.MODULES)}")
-    _check(output.check_folder, out)
+        refuse(f"unknown paper {name!r}: choose one of {', '.join(registry.MODULES)}")
+    with writing(out):
+        output.check_folder(out)
     with _progress() as progress:
         results = runner.reproduce([name] if name else list(registry.MODULES), out, progress)
     from sims.papers import console, page
@@ -208,7 +197,8 @@ def bench(
     from sims import output
 
     if out is not None:
-        _check(output.check_file, out)
+        with writing(out):
+            output.check_file(out)
     with _progress() as progress:
         from sims.bench import report
 
@@ -237,12 +227,13 @@ def study(
     from sims.studies import registry, report
 
     if name not in registry.MODULES:
-        _refuse(f"unknown study {name!r}: choose one of {', '.join(registry.MODULES)}")
+        refuse(f"unknown study {name!r}: choose one of {', '.join(registry.MODULES)}")
     if runs is not None and runs < 2:
-        _refuse(f"--runs must be at least 2, for an interval, got {runs}")
+        refuse(f"--runs must be at least 2, for an interval, got {runs}")
     if seed is not None and seed < 0:
-        _refuse(f"--seed must not be negative, got {seed}")
-    _check(output.check_folder, out)
+        refuse(f"--seed must not be negative, got {seed}")
+    with writing(out):
+        output.check_folder(out)
     with _progress() as progress:
         progress(name, 0.0)  # importing a study takes a moment
         result, seconds = report.timed(registry.source(name), runs, seed, out, progress)
@@ -285,18 +276,6 @@ def _print(*parts: Any) -> None:
     console = _console()
     for part in parts:
         console.print(part)
-
-
-def _check(check: Callable[[Path], None], path: Path) -> None:
-    try:
-        check(path)
-    except OSError as error:
-        _refuse(f"cannot write to --out {path}: {error.strerror or error}")
-
-
-def _refuse(sentence: str) -> None:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(BAD_INPUT)
 
 
 def main() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sims.cli_base import FAILED, Json, refusing, writing
+
 if TYPE_CHECKING:
     from hil.line import LineOptions
     from sims.cli_hil_jobs import Outcome
-
-BAD_INPUT, FAILED = 2, 1
 
 app = typer.Typer(help="In the loop: real time, links, flight programs of any kind.", no_args_is_help=True)
 
@@ -39,7 +37,6 @@ KeyFile = Annotated[Path | None, typer.Option(help="Shared key, 32 bytes or more
 Remote = Annotated[bool, typer.Option("--allow-remote", help="Let addresses of other machines in.")]
 Share = Annotated[float, typer.Option(help="Part of the packets, 0 to 1, each way.", min=0.0, max=1.0)]
 Connect = Annotated[float, typer.Option(help="Seconds to wait for the first handshake.", min=0.0)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Fifo = Annotated[int | None, typer.Option(help="SCHED_FIFO priority, 1 to 99, if the system allows.")]
 Cpu = Annotated[int | None, typer.Option(help="Processor to stay on.")]
 NoView = Annotated[bool, typer.Option("--no-view", help="No live view, even in a terminal.")]
@@ -76,7 +73,7 @@ def plant(
     json: Json = False,
 ) -> None:
     """The spacecraft on a link: truth, sensors, actuators. Exit code 1 if the run did not come to its end."""
-    with _refusing():
+    with refusing():
         from hil.impairments import Impairments
         from sims import cli_hil_jobs as jobs
 
@@ -107,7 +104,7 @@ def flight(
     allow_remote: Remote = False,
 ) -> None:
     """The toolkit's estimator and controller as a process of its own. Exit code 1 if the plant fell silent."""
-    with _refusing():
+    with refusing():
         from sims import cli_hil_jobs as jobs
 
         line = _line(link, allow_remote, key_file, record)
@@ -137,7 +134,7 @@ def loop(
     json: Json = False,
 ) -> None:
     """Plant and flight side in one process at a fixed rate, with lateness, execution times and slips at the end."""
-    with _refusing():
+    with refusing():
         from sims import cli_hil_jobs as jobs
 
         options = jobs.LoopOptions(
@@ -157,7 +154,7 @@ def replay(
     key_file: KeyFile = None,
 ) -> None:
     """Fly the samples of a recording again; exit code 1 unless every estimate and command is the same, bit for bit."""
-    with _refusing():
+    with refusing():
         from hil.authentication import load_key
         from sims import cli_hil_jobs as jobs
 
@@ -191,16 +188,6 @@ def header() -> None:
 
 
 # ------------------------------------------------------------------ shared
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """What is wrong with the input becomes one sentence and exit code 2."""
-    try:
-        yield
-    except ValueError as error:
-        _tell(str(error))
-        raise typer.Exit(BAD_INPUT) from None
-
-
 def _tell(sentence: str) -> None:
     typer.echo(sentence, err=True)
 
@@ -213,11 +200,9 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> None:
 def _folder(out: Path | None) -> Path | None:
     from sims import output
 
-    try:
-        if out is not None:
+    if out is not None:
+        with writing(out):
             output.check_folder(out)
-    except OSError as error:
-        raise ValueError(f"cannot write to --out {out}: {error.strerror or error}") from None
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from attitude.spacecraft.plant import Plant
 from attitude.spacecraft.tick import Rows, Spacecraft
 from sims import log
 from sims.about import about
-from sims.scenario import Scenario, shipped
+from sims.scenario import Scenario
 from sims.summary import Summary
 from sims.verdicts import goals_of
 
@@ -39,13 +38,7 @@ class Mission:
     def dataset(self) -> xr.Dataset:
         """The log."""
         s = self.scenario
-        return log.dataset(self.rows, about(s, s.plant_config(), s.flight_config(), goals_of(_shipped_name(s))))
-
-
-def _shipped_name(scenario: Scenario) -> str:
-    """Name of the shipped scenario this is, with its own seed or another; empty for any other."""
-    text = re.sub(r"\A# replaced: mission\.seed = \d+\n", "", scenario.text)
-    return next((name for name, known in shipped().items() if known == text), "")
+        return log.dataset(self.rows, about(s, s.plant_config(), s.flight_config(), goals_of(s.shipped_name)))
 
 
 def fly(scenario: Scenario, progress: Progress | None = None) -> Mission:

@@ -112,6 +112,16 @@ class Scenario:
         self.flight_config()
         scenario_environment.check_targets(self.document, self.grids[0], self.duration_s)
 
+    @property
+    def shipped_name(self) -> str:
+        """Name of the shipped scenario this is, whatever its seed; empty for any other."""
+        for name, text in shipped().items():
+            known = tomllib.loads(text)
+            known["mission"]["seed"] = self.seed
+            if known == self.data:
+                return name
+        return ""
+
     # -------------------------------------------------------------- the same with changes
     def replaced(self, changes: Mapping[str, Any]) -> Scenario:
         """A copy with other values by path, checked anew: `{"initial.rate_deg_s": [1.0, 2.0, 3.0]}`; `None` removes."""

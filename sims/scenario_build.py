@@ -18,13 +18,13 @@ from attitude.environment.grid import EnvironmentGrid
 from attitude.environment.orbit import Orbit
 from attitude.spacecraft.config import GYRO, ControllerConfig, FlightConfig, PlantConfig
 from attitude.spacecraft.controller import REFERENCES
-from attitude.spacecraft.frames import RECORDS, SENSOR_NAMES
+from attitude.spacecraft.frames import ROW_SIZE, SENSOR_NAMES
 from sims.scenario_environment import table_bytes
 from sims.scenario_errors import ScenarioError, at
 from sims.scenario_models import Document, MissionTable
 
 MOST_BYTES = 8e9  # of the rows that are kept, and of the environment
-ROW_BYTES = 8 * sum(record.size for record in RECORDS.values())
+ROW_BYTES = 8 * ROW_SIZE
 SAMPLES_LOOKED_AT = 1000  # of the magnetometer, for one in the torquers' quiet time
 ROUNDING = 1e-6  # of a tick
 

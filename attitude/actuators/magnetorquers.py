@@ -54,6 +54,12 @@ def quiet_kernel(parameters: MagnetorquerParameters, t: float) -> bool:
 
 
 @kernel
+def undisturbed_kernel(parameters: MagnetorquerParameters, t: float) -> bool:
+    """Whether to trust a magnetometer at `t`: no torquers, torquers that leave no quiet time to wait for, or quiet."""
+    return parameters.axes.shape[0] == 0 or parameters.duty_cycle >= 1.0 or quiet_kernel(parameters, t)
+
+
+@kernel
 def _follow(dipole: float, target: float, time_constant: float, h: float) -> tuple[float, float]:
     """Dipole after `h` seconds of lag towards `target`, and its integral over them."""
     if time_constant == 0.0:

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from attitude.core import checks
 from attitude.core.jit import Array, kernel, on_warm_up
+from attitude.core.linalg import times3
 from attitude.core.quaternion import from_matrix, from_matrix_kernel, log_kernel, product_xyzw, rotate_xyz
 
 Vector: TypeAlias = tuple[float, float, float]
@@ -117,15 +118,6 @@ def _vector(a: Array) -> Vector:
     return a[0], a[1], a[2]
 
 
-@kernel
-def _matrix_times(R: Array, v: Array) -> Vector:
-    return (
-        R[0, 0] * v[0] + R[0, 1] * v[1] + R[0, 2] * v[2],
-        R[1, 0] * v[0] + R[1, 1] * v[1] + R[1, 2] * v[2],
-        R[2, 0] * v[0] + R[2, 1] * v[1] + R[2, 2] * v[2],
-    )
-
-
 # ------------------------------------------------------------------ the reference
 @kernel
 def _turn_into_body(parameters: ReferenceParameters, work: Array, rate_I: Vector, slope_I: Vector, out: Array) -> None:
@@ -161,7 +153,7 @@ def reference_kernel(
         return OK
     primary, secondary = _vector(sun_I), _vector(p.second_I)
     if p.kind == TARGET:
-        point = _matrix_times(R_IE, p.point_E)
+        point = times3(R_IE, p.point_E[0], p.point_E[1], p.point_E[2])
         spin = EARTH_RATE * R_IE[0, 2], EARTH_RATE * R_IE[1, 2], EARTH_RATE * R_IE[2, 2]
     if p.kind != SUN:
         primary, secondary = _sum(point, -1.0, r), v
@@ -174,7 +166,7 @@ def reference_kernel(
         slope = _scaled(0.5 / DIFFERENCE, _sum(after, -1.0, before))
     _columns(first, second, third, work)
     _turn_into_body(p, work, rate, slope, out)
-    if p.kind == TARGET and -_dot(first, _matrix_times(R_IE, p.up_E)) < p.least_sine:
+    if p.kind == TARGET and -_dot(first, times3(R_IE, p.up_E[0], p.up_E[1], p.up_E[2])) < p.least_sine:
         return BELOW_HORIZON
     return OK
 

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from attitude.core import checks, so3
 from attitude.core.jit import Array, kernel, on_warm_up
+from attitude.core.linalg import times3
 from attitude.core.quaternion import product_xyzw, rotate_xyz
 from attitude.dynamics.propagator import Propagator
 from attitude.dynamics.state import State
@@ -49,15 +50,6 @@ class PointingParameters(NamedTuple):
 
 
 @kernel
-def _times(A: Array, x: float, y: float, z: float) -> tuple[float, float, float]:
-    return (
-        A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
-        A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
-        A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
-    )
-
-
-@kernel
 def _feed_forward(
     parameters: PointingParameters, w1: float, w2: float, w3: float, rotor_momentum_B: Array,
     r1: float, r2: float, r3: float, a1: float, a2: float, a3: float,
@@ -67,8 +59,8 @@ def _feed_forward(
     if p.cancel == 0:
         w1, w2, w3 = r1, r2, r3
     a1, a2, a3 = a1 - w2 * r3 + w3 * r2, a2 - w3 * r1 + w1 * r3, a3 - w1 * r2 + w2 * r1
-    t1, t2, t3 = _times(p.inertia, a1, a2, a3)
-    h1, h2, h3 = _times(p.inertia, w1, w2, w3)
+    t1, t2, t3 = times3(p.inertia, a1, a2, a3)
+    h1, h2, h3 = times3(p.inertia, w1, w2, w3)
     h1, h2, h3 = h1 + rotor_momentum_B[0], h2 + rotor_momentum_B[1], h3 + rotor_momentum_B[2]
     return t1 + w2 * h3 - w3 * h2, t2 + w3 * h1 - w1 * h3, t3 + w1 * h2 - w2 * h1
 
@@ -95,11 +87,11 @@ def pointing_kernel(
     a1, a2, a3 = rotate_xyz(-e1, -e2, -e3, e4, r[7], r[8], r[9])
     w1, w2, w3 = omega_B[0], omega_B[1], omega_B[2]
     t1, t2, t3 = _feed_forward(p, w1, w2, w3, rotor_momentum_B, r1, r2, r3, a1, a2, a3)
-    d1, d2, d3 = _times(p.damping, w1 - r1, w2 - r2, w3 - r3)
-    i1, i2, i3 = _times(p.integral, state[0], state[1], state[2])
+    d1, d2, d3 = times3(p.damping, w1 - r1, w2 - r2, w3 - r3)
+    i1, i2, i3 = times3(p.integral, state[0], state[1], state[2])
     side = math.copysign(2.0, e4)
     f1, f2, f3, far = _shorten(side * e1, side * e2, side * e3, p.max_error)
-    k1, k2, k3 = _times(p.stiffness, f1, f2, f3)
+    k1, k2, k3 = times3(p.stiffness, f1, f2, f3)
     t1, t2, t3, cut = _shorten(t1 - d1 - k1 - i1, t2 - d2 - k2 - i2, t3 - d3 - k3 - i3, p.max_torque)
     if not math.isfinite(t1 + t2 + t3):
         torque_B[0] = torque_B[1] = torque_B[2] = 0.0

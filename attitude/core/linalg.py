@@ -15,6 +15,16 @@ SINGULAR = 1
 
 
 @kernel
+def times3(A: Array, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """`A [x, y, z]`, 3×3."""
+    return (
+        A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
+        A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
+        A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
+    )
+
+
+@kernel
 def solve3(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float,
     x: float, y: float, z: float,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from attitude.core import checks
 from attitude.core.jit import Array, kernel, on_warm_up
+from attitude.core.linalg import times3
 from attitude.core.quaternion import rotate_xyz
 from attitude.environment.frames import EARTH_RATE
 from attitude.environment.grid import DENSITY, FLUX, SIZE, SUNLIGHT
@@ -150,9 +151,7 @@ def gravity_gradient_kernel(J: Array, x: float, y: float, z: float, out: Array) 
     """
     r2 = x * x + y * y + z * z
     k = 3.0 * EARTH_MU / (r2 * r2 * math.sqrt(r2))
-    u = J[0, 0] * x + J[0, 1] * y + J[0, 2] * z
-    v = J[1, 0] * x + J[1, 1] * y + J[1, 2] * z
-    w = J[2, 0] * x + J[2, 1] * y + J[2, 2] * z
+    u, v, w = times3(J, x, y, z)
     out[0], out[1], out[2] = k * (y * w - z * v), k * (z * u - x * w), k * (x * v - y * u)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 from attitude.core.jit import Array, kernel
+from attitude.core.linalg import times3
 from attitude.core.quaternion import product_xyzw
 from attitude.estimation.filter_kernels import ACCEPTED
 
@@ -25,15 +26,6 @@ LONGEST_SUBSTEP = 0.2  # rad: RK4 is then right to about 1e-5 rad in a turn
 
 # ------------------------------------------------------------------ model
 @kernel
-def _times(A: Array, a: float, b: float, c: float) -> tuple[float, float, float]:
-    return (
-        A[0, 0] * a + A[0, 1] * b + A[0, 2] * c,
-        A[1, 0] * a + A[1, 1] * b + A[1, 2] * c,
-        A[2, 0] * a + A[2, 1] * b + A[2, 2] * c,
-    )
-
-
-@kernel
 def _cross(a: float, b: float, c: float, d: float, e: float, f: float) -> tuple[float, float, float]:
     return b * f - c * e, c * d - a * f, a * e - b * d
 
@@ -42,9 +34,9 @@ def _cross(a: float, b: float, c: float, d: float, e: float, f: float) -> tuple[
 def _acceleration(
     J: Array, J_inverse: Array, torque: Array, w1: float, w2: float, w3: float
 ) -> tuple[float, float, float]:
-    l1, l2, l3 = _times(J, w1, w2, w3)
+    l1, l2, l3 = times3(J, w1, w2, w3)
     a, b, c = _cross(l1, l2, l3, w1, w2, w3)
-    return _times(J_inverse, torque[0] + a, torque[1] + b, torque[2] + c)
+    return times3(J_inverse, torque[0] + a, torque[1] + b, torque[2] + c)
 
 
 @kernel
@@ -59,13 +51,13 @@ def slope(J: Array, J_inverse: Array, torque: Array, x: Array, out: Array) -> No
 @kernel
 def rate_matrix(J: Array, J_inverse: Array, w1: float, w2: float, w3: float, F: Array) -> None:
     """`F` `(6, 6)` of the linearised error, `d[θ, δω]/dt = F [θ, δω]`, at the rate `(w1, w2, w3)`."""
-    l1, l2, l3 = _times(J, w1, w2, w3)
+    l1, l2, l3 = times3(J, w1, w2, w3)
     for k in range(3):
         e1, e2, e3 = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
         F[0, k], F[1, k], F[2, k] = _cross(e1, e2, e3, w1, w2, w3)
         a, b, c = _cross(l1, l2, l3, e1, e2, e3)
         d, e, f = _cross(w1, w2, w3, J[0, k], J[1, k], J[2, k])
-        F[3, 3 + k], F[4, 3 + k], F[5, 3 + k] = _times(J_inverse, a - d, b - e, c - f)
+        F[3, 3 + k], F[4, 3 + k], F[5, 3 + k] = times3(J_inverse, a - d, b - e, c - f)
         F[0, 3 + k], F[1, 3 + k], F[2, 3 + k] = e1, e2, e3
         F[3, k], F[4, k], F[5, k] = 0.0, 0.0, 0.0
 
@@ -257,7 +249,7 @@ def rk4_expm_substeps(
 @kernel
 def substeps(J: Array, J_inverse: Array, torque: Array, h: float, x: Array) -> int:
     """Steps in which no motion of this momentum turns by more than `LONGEST_SUBSTEP` rad; 0 if beyond all reason."""
-    l1, l2, l3 = _times(J, x[4], x[5], x[6])
+    l1, l2, l3 = times3(J, x[4], x[5], x[6])
     push = math.sqrt(torque[0] ** 2 + torque[1] ** 2 + torque[2] ** 2)
     inverse = 0.0
     for i in range(3):

@@ -15,7 +15,7 @@ from attitude.core.jit import Array, kernel
 from attitude.core.linalg import inverse3
 from attitude.core.quaternion import product_xyzw, rotate_xyz
 from attitude.estimation.baselines_kernels import add, congruence, predict, turn
-from attitude.estimation.filter_kernels import ACCEPTED, ATTITUDE, NOT_FINITE, RATE, VECTOR
+from attitude.estimation.filter_kernels import ACCEPTED, ATTITUDE, NOT_FINITE, RATE, VECTOR, usable
 
 
 # ------------------------------------------------------------------ updates
@@ -57,14 +57,6 @@ def _rate_rows(x: Array, omega: Array, H: Array, y: Array) -> bool:
         y[i] = omega[i] - x[4 + i]
         H[i, 3 + i] = 1.0
     return math.isfinite(y[0] + y[1] + y[2])
-
-
-@kernel
-def _usable(sigma: Array) -> bool:
-    for i in range(3):
-        if not 0.0 < sigma[i] < math.inf:
-            return False
-    return True
 
 
 @kernel
@@ -120,7 +112,7 @@ def update(
         good = _attitude_rows(x, value, H, y)
     else:
         good = _rate_rows(x, value, H, y)
-    if not (good and _usable(sigma)):
+    if not (good and usable(sigma)):
         return NOT_FINITE
     stats[0] = _gain(P, H, sigma, y, S, K)
     if not math.isfinite(stats[0]):

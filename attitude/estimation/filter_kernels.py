@@ -75,7 +75,7 @@ def _across(c1: float, c2: float, c3: float) -> tuple[float, float, float, float
 def attitude_rows(body: Array, x: Array, q: Array, sigma: Array, H: Array, y: Array, variance: Array) -> int:
     """Attitude `q` (body to inertial), `sigma` `(3,)` rad along body axes."""
     square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    if not (0.25 < square < 4.0 and _usable(sigma)):
+    if not (0.25 < square < 4.0 and usable(sigma)):
         return NOT_FINITE
     a, b, c, d = body[3], body[4], body[5], body[6]
     e1, e2, e3, e4 = product_xyzw(x[0], x[1], x[2], x[3], -a, -b, -c, d)  # our attitude of the body axes
@@ -97,7 +97,7 @@ def rate_rows(
     body: Array, x: Array, bias: Array, omega: Array, sigma: Array, H: Array, y: Array, variance: Array
 ) -> int:
     """Body rate `omega` by a gyro, `sigma` `(3,)` rad/s along body axes; measures `ω + bias` where `F` has a bias."""
-    if not (math.isfinite(omega[0] + omega[1] + omega[2]) and _usable(sigma)):
+    if not (math.isfinite(omega[0] + omega[1] + omega[2]) and usable(sigma)):
         return NOT_FINITE
     w1, w2, w3 = (x[4] - x[7]) * body[9], (x[5] - x[8]) * body[10], (x[6] - x[9]) * body[11]
     w1, w2, w3 = rotate_xyz(body[3], body[4], body[5], body[6], w1 + bias[0], w2 + bias[1], w3 + bias[2])
@@ -113,7 +113,8 @@ def rate_rows(
 
 
 @kernel
-def _usable(sigma: Array) -> bool:
+def usable(sigma: Array) -> bool:
+    """Whether all three are positive and finite."""
     for i in range(3):
         if not 0.0 < sigma[i] < math.inf:
             return False

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attitude.actuators.magnetorquers import Magnetorquers
-from attitude.actuators.wheels import Allocation, Wheels
+from attitude.actuators.magnetorquers import MagnetorquerParameters, Magnetorquers
+from attitude.actuators.wheels import Allocation, WheelParameters, Wheels
 from attitude.control.detumble import Detumble
 from attitude.control.guidance import Reference, Slew
 from attitude.control.modes import Mode, ModeManager
@@ -29,6 +29,7 @@ from attitude.spacecraft import frames
 
 DYNAMICS, GYRO = "dynamics", "gyro"
 BDOT, RATE = "bdot", "rate"
+MAX_INCREMENT = 0.25  # of a substep of either side: a tumble too fast for one is split, instead of not solved
 MAX_TURN = 1000.0  # rad in a tick: each takes substeps of half a radian
 
 
@@ -143,6 +144,21 @@ def _check_actuators(wheels: Wheels | None, torquers: Magnetorquers | None) -> N
     _instance(torquers, "torquers", Magnetorquers, True)
     _at_most(0 if wheels is None else len(wheels), "number of wheels", frames.WHEELS)
     _at_most(0 if torquers is None else torquers.initial_state().size, "number of torquers", frames.TORQUERS)
+
+
+def wheel_parameters(wheels: Wheels | None) -> WheelParameters:
+    """For the kernels; empty without wheels."""
+    if wheels is not None:
+        return wheels.parameters()
+    none = np.zeros(0)
+    return WheelParameters(np.zeros((0, 3)), none, none, none, none, none, 0)
+
+
+def torquer_parameters(torquers: Magnetorquers | None) -> MagnetorquerParameters:
+    """For the kernels; empty without torquers."""
+    if torquers is not None:
+        return torquers.parameters()
+    return MagnetorquerParameters(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), 0.0, 1.0, 1.0)
 
 
 # ------------------------------------------------------------------ what the flight software is told

@@ -22,7 +22,7 @@ from attitude.actuators.magnetorquers import (
     MagnetorquerParameters,
     allocate_dipole_kernel,
     magnetic_torque_kernel,
-    quiet_kernel,
+    undisturbed_kernel,
 )
 from attitude.actuators.wheels import AllocationParameters, WheelParameters, allocate_kernel
 from attitude.control.detumble import OK as DIFFERENCED
@@ -44,9 +44,8 @@ from attitude.control.pointing import PointingParameters, pointing_kernel
 from attitude.core.jit import Array, inner_kernel, kernel
 from attitude.core.quaternion import rotate_xyz, to_matrix_kernel
 from attitude.spacecraft import frames
-from attitude.spacecraft.config import BDOT, FlightConfig
+from attitude.spacecraft.config import BDOT, FlightConfig, torquer_parameters, wheel_parameters
 from attitude.spacecraft.frames import COMMAND, CONTROL, ESTIMATE, SAMPLES
-from attitude.spacecraft.plant import torquer_parameters, wheel_parameters
 
 REFERENCES = 4  # nominal references there is room for
 SAFE_REFERENCE = REFERENCES  # number of the safe one
@@ -129,8 +128,7 @@ def _feel_field(p: ControllerParameters, s: ControllerState, bits: int, samples:
     if (bits >> frames.MAGNETOMETER_BIT) & 1 == 0:
         return
     tag = samples[_FIELD_T]
-    quiet = p.torquers.duty_cycle >= 1.0 or p.torquers.axes.shape[0] == 0 or quiet_kernel(p.torquers, tag)
-    if quiet and tag != s.numbers[FIELD_TIME]:  # not the same sample once more
+    if undisturbed_kernel(p.torquers, tag) and tag != s.numbers[FIELD_TIME]:  # not the same sample once more
         for i in range(3):
             s.vectors[FIELD, i] = samples[_FIELD_T + 1 + i]
         s.numbers[FIELD_TIME] = tag
@@ -324,16 +322,9 @@ def control_kernel(
     control_attitude(p, s, onboard, samples, estimate, control, command)
 
 
-# ------------------------------------------------------------------ from Python
-class Controller:
-    """The built-in controller; see the module."""
-
-    def __init__(self, config: FlightConfig) -> None:
-        self.parameters = _parameters(config)
-        self.state = _state(config, self.parameters)
-
-
-def _parameters(config: FlightConfig) -> ControllerParameters:
+# ------------------------------------------------------------------ from a configuration
+def controller_parameters(config: FlightConfig) -> ControllerParameters:
+    """What the controller is told, SI units."""
     c, wheels = config.controller, wheel_parameters(config.wheels)
     bits = [frames.SENSOR_NAMES.index(name) for name in c.essential]
     return ControllerParameters(
@@ -374,7 +365,8 @@ def _references(config: FlightConfig) -> tuple[ReferenceParameters, ...]:
     return (*given, *[nothing] * (REFERENCES - len(given)), safe)
 
 
-def _state(config: FlightConfig, p: ControllerParameters) -> ControllerState:
+def controller_state(config: FlightConfig, p: ControllerParameters) -> ControllerState:
+    """Before the first tick."""
     size, torquers = p.wheels.inertia.size, p.torquers.axes.shape[0]
     reference = np.zeros(REFERENCE)
     reference[3] = 1.0

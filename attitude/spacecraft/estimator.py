@@ -15,36 +15,42 @@ samples are still offered to the filter, whose gate decides; only a stuck gyro i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-
-from attitude.actuators.magnetorquers import (
-    MagnetorquerParameters,
-    magnetic_torque_kernel,
-    magnetorquers_kernel,
-    quiet_kernel,
-)
+from attitude.actuators.magnetorquers import magnetic_torque_kernel, magnetorquers_kernel, undisturbed_kernel
 from attitude.core.increment import OK
 from attitude.core.jit import Array, inner_kernel, kernel
-from attitude.core.quaternion import exp_kernel, product_xyzw, rotate_xyz, to_matrix
-from attitude.dynamics.gyrostat import PRESCRIBED, Gyrostat
-from attitude.dynamics.propagator import Propagator
-from attitude.dynamics.rigid_body import RigidBody
-from attitude.dynamics.step import STATE, TANGENT, write_in
+from attitude.core.quaternion import exp_kernel, product_xyzw, rotate_xyz
+from attitude.dynamics.step import write_in
 from attitude.environment.grid import SUNLIGHT
-from attitude.estimation.filter import chi_square_quantile
 from attitude.estimation.filter_kernels import ACCEPTED, ATTITUDE, RATE, VECTOR, read_factor, update
 from attitude.estimation.predict_kernels import predict, predict_gyro
 from attitude.estimation.recorded import read_state
-from attitude.estimation.wahba_kernels import Scratch, scratch, triad_rows
-from attitude.sensors.errors import ARCSEC, DEG_PER_HR, DEG_PER_HR_PER_SQRT_HR, DEG_PER_SQRT_HR, DEGREE
+from attitude.estimation.wahba_kernels import triad_rows
 from attitude.spacecraft import frames
-from attitude.spacecraft.config import DYNAMICS, FlightConfig
+from attitude.spacecraft.config import MAX_INCREMENT
+from attitude.spacecraft.estimator_setup import (
+    BITS_REFUSED,
+    BITS_TAKEN,
+    FIELD,
+    FIELD_TIME,
+    MEAN_DIPOLE,
+    MEAN_RATE,
+    NEVER,
+    ODD_TIME,
+    OMEGA,
+    REFUSED_SINCE,
+    REPEATS,
+    RUNNING,
+    SUN_SIGMA,
+    SUN_TIME,
+    TIME,
+    TORQUE,
+    ZERO,
+    EstimatorParameters,
+    EstimatorState,
+)
 from attitude.spacecraft.frames import COMMAND, ESTIMATE, SAMPLES
-from attitude.spacecraft.plant import torquer_parameters, wheel_parameters
 
-MAX_INCREMENT = 0.25
 MAX_RATE_START = 0.02  # rad the body may turn between the two vectors of a start
 RATE_SIGMA_START = 0.05  # rad/s, where no gyro tells
 SUSPECT, SOUND, FORGET, WORST = 3.0, 0.5, 0.9, 10.0  # health: thresholds, decay on acceptance, largest score
@@ -54,7 +60,6 @@ ATTITUDE_MASK = ((1 << frames.GPS_BIT) - 1) & ~((1 << frames.SUN_SENSOR_BIT) - 1
 FOV_MARGIN = math.cos(math.radians(5.0))  # a Sun nearer to the edge of the field of view than this is not counted on
 LEAST_SUNLIGHT = 0.9
 MAX_GAP = 60.0  # s between ticks over which an estimate is carried; a time farther off has to be confirmed by the next
-TOP_SPEED = 2.0  # of a wheel's maximum: a tachometer that tells more is not believed
 LEAST_DIODES = 0.5  # of full sun, length of the photodiodes' sum that counts as a direction
 
 _T, _VALID = SAMPLES["t"].offset, SAMPLES["valid"].offset
@@ -69,80 +74,6 @@ _E_T, _E_RUNNING, _E_Q, _E_OMEGA, _E_BIAS = (
 _E_SIGMA, _E_SIGMA_BIAS, _E_ACCEPTED, _E_REJECTED, _E_FAULTY = (
     ESTIMATE[name].offset for name in ("sigma_B", "sigma_bias_B", "accepted", "rejected", "faulty")
 )
-
-
-class EstimatorParameters(NamedTuple):
-    """What the kernel needs; per-sensor arrays are by bit."""
-
-    dynamic: bool
-    body: Array
-    terms: int
-    sigma: Array
-    delta: Array
-    stages: Array
-    axes_P: Array  # (3, W) rotor axes in principal axes
-    rotor_inertia: Array  # (W,)
-    top_speed: Array  # (W,) rad/s
-    torque_noise: Array  # (3, 3)
-    bias_walk: float
-    arw: float
-    gates: Array  # (4,)
-    sensor_sigma: Array  # (BITS,) rad; rad/s of the gyro
-    star_sigma: Array  # (3,) rad
-    bias_sigma: float
-    period: Array  # (BITS,) s of the sensor's samples; infinite if it is not fitted
-    boresight: Array  # (4, 3) sun sensors, body axes
-    cosine_fov: Array  # (4,)
-    diodes: Array  # (D, 3) outward normals
-    max_age: float
-    stuck_samples: int
-    restart: float
-    torquers: MagnetorquerParameters
-
-
-class EstimatorState(NamedTuple):
-    """The filter with its work space, and the watch over the sensors."""
-
-    x: Array
-    bias: Array
-    F: Array
-    numbers: Array  # see below
-    score: Array  # (BITS,)
-    faulty: Array  # (BITS,) 1 or 0
-    silent: Array  # (BITS,) s
-    gyro: Array  # (2, 3): last sample and the one before
-    rotors_P: Array  # (3,)
-    dipoles: Array  # (M,)
-    inputs: Array  # (1, 6)
-    vectors: Array  # (6, 3)
-    value: Array  # (4,) a sample, its reference and sigma, as the filter takes them
-    reference: Array  # (3,)
-    sigma: Array  # (3,)
-    turn: Array  # (4,)
-    start_b: Array  # (1, 2, 3) Sun and field, body axes
-    start_r: Array  # (1, 2, 3)
-    start_variance: Array  # (2,)
-    start_q: Array  # (1, 4)
-    start_cov: Array  # (1, 3, 3)
-    scratch: Scratch
-    tangents: Array
-    A: Array
-    x0: Array
-    F0: Array
-    H: Array
-    y: Array
-    variance: Array
-    S: Array
-    K: Array
-    stats: Array
-    work: Array
-    out: Array
-
-
-RUNNING, TIME, ODD_TIME, REFUSED_SINCE, REPEATS, SUN_TIME, FIELD_TIME, SUN_SIGMA, BITS_TAKEN, BITS_REFUSED = range(10)
-NUMBERS = 10
-OMEGA, MEAN_DIPOLE, FIELD, TORQUE, MEAN_RATE, ZERO = range(6)  # rows of `vectors`
-NEVER = -1e30
 
 
 # ------------------------------------------------------------------ small things
@@ -302,12 +233,6 @@ def _coarse_direction(p: EstimatorParameters, samples: Array, out: Array) -> boo
 
 
 @inner_kernel
-def _quiet(p: EstimatorParameters, tag: float) -> bool:
-    """Whether the torquers were off at the magnetometer's time tag."""
-    return p.torquers.duty_cycle >= 1.0 or p.torquers.axes.shape[0] == 0 or quiet_kernel(p.torquers, tag)
-
-
-@inner_kernel
 def _wanted(p: EstimatorParameters, s: EstimatorState, bits: int, bit: int, onboard: Array, samples: Array) -> bool:
     """Whether a sensor's new sample is to be offered to the filter."""
     if not _has(bits, bit):
@@ -315,7 +240,7 @@ def _wanted(p: EstimatorParameters, s: EstimatorState, bits: int, bit: int, onbo
     if bit == frames.GYRO_BIT:
         return p.dynamic and s.numbers[REPEATS] < p.stuck_samples
     if bit == frames.MAGNETOMETER_BIT:
-        return _quiet(p, samples[_MAGNETOMETER])
+        return undisturbed_kernel(p.torquers, samples[_MAGNETOMETER])
     if bit == frames.COARSE_SUN_BIT:  # only where no better sensor sees the Sun
         return bits & SUN_SENSORS_MASK == 0 and onboard[SUNLIGHT] >= LEAST_SUNLIGHT
     return True
@@ -389,7 +314,7 @@ def _remember(p: EstimatorParameters, s: EstimatorState, bits: int, onboard: Arr
     if coarse and samples[_COARSE] > n[SUN_TIME] + p.max_age and _coarse_direction(p, samples, s.start_b[0, 0]):
         n[SUN_TIME], n[SUN_SIGMA] = samples[_COARSE], p.sensor_sigma[frames.COARSE_SUN_BIT]
     field = _has(bits, frames.MAGNETOMETER_BIT) and _fresh(p, samples, _MAGNETOMETER)
-    if field and _quiet(p, samples[_MAGNETOMETER]):
+    if field and undisturbed_kernel(p.torquers, samples[_MAGNETOMETER]):
         n[FIELD_TIME] = samples[_MAGNETOMETER]
         for j in range(3):
             s.start_b[0, 1, j] = samples[_MAGNETOMETER + 1 + j]
@@ -576,83 +501,3 @@ def estimate_kernel(
 ) -> None:
     """`estimate_attitude` from Python."""
     estimate_attitude(p, s, onboard, samples, command, estimate)
-
-
-# ------------------------------------------------------------------ from Python
-class Estimator:
-    """The built-in estimator; see the module. `tick` takes samples, the last command and the on-board environment."""
-
-    def __init__(self, config: FlightConfig) -> None:
-        dynamic = config.estimator.kind == DYNAMICS
-        self.parameters = _parameters(config, dynamic)
-        self.state = _state(9 if dynamic else 6, self.parameters)
-
-
-def _parameters(config: FlightConfig, dynamic: bool) -> EstimatorParameters:
-    e, sensors, wheels = config.estimator, config.sensors, wheel_parameters(config.wheels)
-    rotors = [] if config.wheels is None else config.wheels.rotors()
-    inertia = np.asarray(config.inertia_kg_m2, dtype=np.float64)
-    body = Gyrostat(inertia, rotors, PRESCRIBED) if dynamic else RigidBody(np.eye(3))
-    propagator = Propagator(body, max_increment=MAX_INCREMENT)
-    boresight, cosine = np.zeros((frames.SUN_SENSORS, 3)), np.ones(frames.SUN_SENSORS)
-    for i, sun in enumerate(sensors.sun_sensors):
-        boresight[i], cosine[i] = to_matrix(sun.q_BS)[:, 2], math.cos(sun.half_fov_deg * DEGREE)
-    diodes = np.zeros((0, 3)) if sensors.coarse_sun is None else np.array(sensors.coarse_sun.normals_B)
-    period = np.full(frames.BITS, math.inf)
-    for bit, sensor in sensors.fitted():
-        period[bit] = 1.0 / sensor.sample_rate_hz
-    return EstimatorParameters(
-        dynamic=dynamic,
-        body=propagator.kernel_body[0],
-        terms=propagator.kernel_body[1],
-        sigma=propagator.kernel_body[2],
-        delta=propagator.kernel_body[3],
-        stages=propagator.kernel_body[4],
-        axes_P=propagator.rotor_axes_P if dynamic else np.zeros((3, 0)),
-        rotor_inertia=wheels.inertia if dynamic else np.zeros(0),
-        top_speed=TOP_SPEED * wheels.max_speed,
-        torque_noise=float(e.torque_noise_Nm_sqrt_s) * np.ascontiguousarray(body.R_BP),
-        bias_walk=float(e.gyro_bias_walk_deg_per_hr_per_sqrt_hr) * DEG_PER_HR_PER_SQRT_HR,
-        arw=float(e.gyro_arw_deg_per_sqrt_hr) * DEG_PER_SQRT_HR,
-        gates=np.array([math.inf, math.inf, *(chi_square_quantile(e.gate, dof) for dof in (2, 3))]),
-        sensor_sigma=_sigmas(config),
-        star_sigma=np.asarray(e.star_tracker_sigma_arcsec) * ARCSEC,
-        bias_sigma=float(e.gyro_bias_sigma_deg_per_hr) * DEG_PER_HR,
-        period=period,
-        boresight=boresight,
-        cosine_fov=cosine,
-        diodes=diodes,
-        max_age=float(e.max_age_s),
-        stuck_samples=int(e.stuck_samples),
-        restart=float(e.restart_s),
-        torquers=torquer_parameters(config.torquers),
-    )
-
-
-def _sigmas(config: FlightConfig) -> Array:
-    e, sigma = config.estimator, np.ones(frames.BITS)
-    sigma[frames.GYRO_BIT] = e.gyro_sigma_deg_s * DEGREE
-    sigma[frames.MAGNETOMETER_BIT] = e.magnetometer_sigma_deg * DEGREE
-    sigma[frames.SUN_SENSOR_BIT : frames.SUN_SENSOR_BIT + frames.SUN_SENSORS] = e.sun_sensor_sigma_deg * DEGREE
-    sigma[frames.COARSE_SUN_BIT] = e.coarse_sun_sigma_deg * DEGREE
-    return sigma
-
-
-def _state(n: int, p: EstimatorParameters) -> EstimatorState:
-    numbers = np.zeros(NUMBERS)
-    numbers[TIME], numbers[SUN_TIME], numbers[FIELD_TIME] = NEVER, NEVER, NEVER
-    numbers[REFUSED_SINCE], numbers[ODD_TIME] = math.inf, NEVER
-    x = np.zeros(STATE)
-    x[3] = 1.0
-    return EstimatorState(
-        x=x, bias=np.zeros(3), F=np.zeros((n, n)), numbers=numbers,
-        score=np.zeros(frames.BITS), faulty=np.zeros(frames.BITS), silent=np.zeros(frames.BITS),
-        gyro=np.full((2, 3), math.nan), rotors_P=np.zeros(3), dipoles=np.zeros(p.torquers.axes.shape[0]),
-        inputs=np.zeros((1, 6)), vectors=np.zeros((6, 3)),
-        value=np.zeros(4), reference=np.zeros(3), sigma=np.zeros(3), turn=np.zeros(4),
-        start_b=np.zeros((1, 2, 3)), start_r=np.zeros((1, 2, 3)), start_variance=np.zeros(2),
-        start_q=np.zeros((1, 4)), start_cov=np.zeros((1, 3, 3)), scratch=scratch(2),
-        tangents=np.zeros((n + 3, TANGENT)), A=np.zeros((n + 9 if p.dynamic else 12, n)),
-        x0=np.zeros(STATE), F0=np.zeros((n, n)), H=np.zeros((3, n)), y=np.zeros(3), variance=np.zeros(3),
-        S=np.zeros((3, 3)), K=np.zeros((n, 3)), stats=np.zeros(3), work=np.zeros((4, n)), out=np.zeros(14),
-    )  # fmt: skip

@@ -21,18 +21,19 @@ from attitude.spacecraft import frames
 from attitude.spacecraft.config import FlightConfig
 from attitude.spacecraft.controller import (
     REFERENCES,
-    Controller,
     ControllerParameters,
     ControllerState,
     control_attitude,
     control_kernel,
+    controller_parameters,
+    controller_state,
 )
-from attitude.spacecraft.estimator import (
-    Estimator,
+from attitude.spacecraft.estimator import estimate_attitude, estimate_kernel
+from attitude.spacecraft.estimator_setup import (
     EstimatorParameters,
     EstimatorState,
-    estimate_attitude,
-    estimate_kernel,
+    estimator_parameters,
+    estimator_state,
 )
 from attitude.spacecraft.frames import COMMAND, CONTROL, ESTIMATE, SAMPLES
 
@@ -143,9 +144,11 @@ class Flight:
         self._samples = SAMPLES.zeros()
         self.estimate[ESTIMATE["q_IB"].offset + 3] = 1.0
         self._estimator, self._controller = estimator, controller
-        built_in, law = Estimator(config), Controller(config)
+        estimation, control = estimator_parameters(config), controller_parameters(config)
         navigation = Navigation(config.environment.parameters(), np.array([0.0, math.nan]), np.zeros(SIZE))
-        self.kernels = FlightKernels(navigation, built_in.parameters, built_in.state, law.parameters, law.state)
+        self.kernels = FlightKernels(
+            navigation, estimation, estimator_state(estimation), control, controller_state(config, control)
+        )
 
     @property
     def compiled(self) -> bool:

@@ -205,6 +205,7 @@ TRUTH = Record(
 
 RECORDS = {record.name: record for record in (TRUTH, SAMPLES, ESTIMATE, CONTROL, COMMAND)}
 """All records, in the order of a log row."""
+ROW_SIZE = sum(record.size for record in RECORDS.values())
 
 
 def copy_in(given: ArrayLike, out: Array, name: str) -> None:

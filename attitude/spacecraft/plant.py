@@ -12,13 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attitude.actuators.magnetorquers import (
-    MagnetorquerParameters,
-    Magnetorquers,
-    magnetic_torque_kernel,
-    magnetorquers_kernel,
-)
-from attitude.actuators.wheels import RAD_S_PER_RPM, WheelParameters, Wheels, wheel_speeds_kernel, wheels_kernel
+from attitude.actuators.magnetorquers import MagnetorquerParameters, magnetic_torque_kernel, magnetorquers_kernel
+from attitude.actuators.wheels import RAD_S_PER_RPM, WheelParameters, wheel_speeds_kernel, wheels_kernel
 from attitude.core import checks
 from attitude.core.increment import OK
 from attitude.core.jit import Array, inner_kernel, kernel
@@ -40,11 +35,10 @@ from attitude.environment.disturbances import (
 )
 from attitude.environment.grid import SIZE, SUNLIGHT, EnvironmentParameters, environment_kernel
 from attitude.spacecraft import frames
-from attitude.spacecraft.config import PlantConfig
+from attitude.spacecraft.config import MAX_INCREMENT, PlantConfig, torquer_parameters, wheel_parameters
 from attitude.spacecraft.frames import COMMAND, SAMPLES, TRUTH
 from attitude.spacecraft.sensing import Sensing, Suite, sense_all
 
-MAX_INCREMENT = 0.25  # of a substep: a tumble too fast for one is split, instead of not solved
 ROUNDING = 1e-6  # of a tick: a table that ends on a tick does so in floating point too
 
 _T, _Q, _OMEGA, _DAMPER = (TRUTH[name].offset for name in ("t", "q_IB", "omega_B", "damper_omega_B"))
@@ -228,7 +222,7 @@ def act(p: PlantParameters, s: PlantState, truth: Array, command: Array) -> int:
     _take_command(s, command)
     for k in range(p.substeps):
         if k > 0:
-            _look(p, s, start + k * h)
+            environment_kernel(p.environment, start + k * h, s.environment)
         _torques(p, s, command, start + k * h, h)
         if k == 0:
             _report_torques(s, truth)
@@ -302,21 +296,6 @@ def _body(config: PlantConfig) -> Gyrostat:
         return Gyrostat(inertia, rotors)
     damper = config.damper
     return DampedGyrostat(inertia, rotors, damper_inertia=damper.inertia_kg_m2, damping=damper.damping_Nms)
-
-
-def wheel_parameters(wheels: Wheels | None) -> WheelParameters:
-    """For the kernels; empty without wheels."""
-    if wheels is not None:
-        return wheels.parameters()
-    none = np.zeros(0)
-    return WheelParameters(np.zeros((0, 3)), none, none, none, none, none, 0)
-
-
-def torquer_parameters(torquers: Magnetorquers | None) -> MagnetorquerParameters:
-    """For the kernels; empty without torquers."""
-    if torquers is not None:
-        return torquers.parameters()
-    return MagnetorquerParameters(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), 0.0, 1.0, 1.0)
 
 
 def _parameters(config: PlantConfig, propagator: Propagator) -> PlantParameters:

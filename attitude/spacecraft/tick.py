@@ -59,6 +59,13 @@ def run_kernel(
     return worst
 
 
+def record_tick(plant: Plant, flight: FlightProgram, command: Array, row: Rows) -> None:
+    """The records of a tick that is done into `row`, by name; NaN for what a flight program does not tell of itself."""
+    row["truth"][:], row["samples"][:], row["command"][:] = plant.truth, plant.samples, command
+    for record in (ESTIMATE, CONTROL):
+        copy_in(getattr(flight, record.name, np.full(record.size, np.nan)), row[record.name], record.name)
+
+
 class Spacecraft:
     """A plant and a flight program in one loop; the flight program gets the samples and nothing else."""
 
@@ -112,10 +119,5 @@ class Spacecraft:
         for k in range(first, last):
             command = self.tick()
             if k % every == 0:
-                self._keep(k // every, command, rows)
-
-    def _keep(self, row: int, command: Array, rows: Rows) -> None:
-        rows["truth"][row], rows["samples"][row], rows["command"][row] = self.plant.truth, self.plant.samples, command
-        for record in (ESTIMATE, CONTROL):
-            said = getattr(self.flight, record.name, np.full(record.size, np.nan))
-            copy_in(said, rows[record.name][row], record.name)
+                row = {name: table[k // every] for name, table in rows.items()}
+                record_tick(self.plant, self.flight, command, row)
