@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.authentication import load_key
+from hil.background_recorder import BackgroundRecorder
 from hil.impairments import Impaired, Impairments
 from hil.layout import Role
 from hil.link_text import open_link
@@ -18,6 +19,7 @@ from hil.links_child import Child
 from hil.packets import Codec
 from hil.port import Port
 from hil.recording import Recorded, Recorder
+from hil.ring import Full
 from hil.streams import StreamLink
 
 GRACE_S = 0.5  # after a peer with another scenario was heard: it shall learn of it too
@@ -37,26 +39,37 @@ class LineOptions:
 
 
 class Line:
-    """A port with all that belongs to it; `scenario` is the hash, `text` the TOML that a recording keeps."""
+    """A port with all that belongs to it; `scenario` is the hash, `text` the TOML that a recording keeps.
 
-    def __init__(self, role: Role, options: LineOptions, scenario: bytes, tick_s: float, text: str) -> None:
+    `full` tells what to do when the disk is too slow for the recording, as in `hil.ring`.
+    """
+
+    def __init__(
+        self, role: Role, options: LineOptions, scenario: bytes, tick_s: float, text: str, full: Full = "lose"
+    ) -> None:
         key = load_key(options.key_file) if options.key_file else None
         codec = Codec(role, scenario, tick_s, key)
         self.base = open_link(options.link, options.allow_remote)
         self.impaired: Impaired | None = None
-        self.recorder: Recorder | None = None
+        self.recorder: BackgroundRecorder | None = None
+        self.notes: list[str] = []
         link: Link = self.base
         if options.impairments != Impairments():
             link = self.impaired = Impaired(link, options.impairments, options.seed)
         try:
             if options.record:
-                self.recorder = Recorder(options.record, codec, text)
-                link = Recorded(link, self.recorder)
+                link = Recorded(link, self._record(Recorder(options.record, codec, text), full))
         except ValueError:
             self.base.close()
             raise
         self.port = Port(link, codec)
         self._next_start = 0.0
+
+    def _record(self, recorder: Recorder, full: Full) -> BackgroundRecorder:
+        if recorder.kept_as:
+            self.notes.append(f"the recording of an earlier run is now {recorder.kept_as}")
+        self.recorder = BackgroundRecorder(recorder, full)
+        return self.recorder
 
     @property
     def address(self) -> str:
@@ -90,7 +103,7 @@ class Line:
         return "" if port.synchronised else port.codec.complaint()
 
     def account(self) -> dict[str, Any]:
-        """All counters, by name: plain data."""
+        """All counters, by name: plain data. For the end of a run: it ends the recording."""
         told: dict[str, Any] = {
             "name": self.base.name,
             "link": asdict(self.base.counters),
@@ -104,6 +117,7 @@ class Line:
                 "incoming": asdict(self.impaired.incoming.counts),
             }
         if self.recorder:
+            self.recorder.close()
             told["recording"] = {"written": self.recorder.written, "lost": self.recorder.lost}
         return told
 

@@ -20,8 +20,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import IntEnum
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hil.layout import Role, Status
 from hil.links import Link
@@ -55,8 +56,19 @@ def _with_crc(data: bytes) -> bytes:
     return data + _CRC.pack(zlib.crc32(data))
 
 
+class Writer(Protocol):
+    """What takes records."""
+
+    def write(self, t_ns: int, direction: Direction, data: bytes) -> bool:
+        """Append a record; false if it is lost."""
+        ...
+
+
 class Recorder:
-    """Writes a recording. A full disk loses records, counted in `lost`, and never stops the caller."""
+    """Writes a recording. A full disk loses records, counted in `lost`, and never stops the caller.
+
+    A recording that is there already is kept under another name, `kept_as`; any other file is not touched.
+    """
 
     def __init__(self, path: str | Path, codec: Codec, scenario: str) -> None:
         text = scenario.encode()
@@ -65,6 +77,7 @@ class Recorder:
             codec.session.scenario, len(text),
         )  # fmt: skip
         self.written = self.lost = 0
+        self.kept_as = _make_way(Path(path))
         try:
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
             self._end = os.write(self._fd, _with_crc(header + text))
@@ -98,10 +111,25 @@ class Recorder:
             self._fd = -1
 
 
+def _make_way(path: Path) -> Path | None:
+    """Rename the recording of an earlier run: evidence, which a flight side started again must not overwrite."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return None
+    with suppress(OSError), open(path, "rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise ValueError(f"recording {path} would overwrite a file that is not a recording")
+    older = next(name for k in count(1) if not (name := path.with_name(f"{path.name}.{k}")).exists())
+    try:
+        path.rename(older)
+    except OSError as error:
+        raise ValueError(f"recording {path} of an earlier run cannot be renamed: {error.strerror}") from None
+    return older
+
+
 class Recorded(Link):
     """A link all of whose packets are recorded, as they are received and sent; to be the outermost of the wrappers."""
 
-    def __init__(self, link: Link, recorder: Recorder, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, link: Link, recorder: Writer, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
         super().__init__(link.name)
         self.inner, self._recorder, self._now_ns = link, recorder, now_ns
         self.counters = link.counters

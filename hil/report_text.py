@@ -11,7 +11,7 @@ from hil.ring import LogReport
 
 BAR = 50  # columns of the longest bar
 BLOCK = "█"
-FINEST_US = 1.0  # finer bins are drawn as one
+FINEST_US = 1.0  # bins that begin below are drawn as one
 
 
 def text(
@@ -71,9 +71,11 @@ def _line(line: Mapping[str, Any]) -> str:
 
 
 def histogram(title: str, d: Durations) -> str:
-    """Bars by factors of two, all below a microsecond in one; no count is without a bar."""
-    below = sum(count for _, high, count in d.bins if high < FINEST_US)
-    bins = ([(0.0, FINEST_US, below)] if below else []) + [entry for entry in d.bins if entry[1] >= FINEST_US]
+    """Bars by factors of two, the finest in one; no count is without a bar."""
+    fine = [entry for entry in d.bins if entry[0] < FINEST_US]
+    bins = [entry for entry in d.bins if entry[0] >= FINEST_US]
+    if fine:
+        bins.insert(0, (0.0, fine[-1][1], sum(count for _, _, count in fine)))
     most = max(count for _, _, count in bins)
     return "\n".join([f"{title}, us", *(_bar(low, high, count, most) for low, high, count in bins)])
 

@@ -32,7 +32,9 @@ Duration = Annotated[float | None, typer.Option(help="Seconds of the mission; al
 LogHz = Annotated[float | None, typer.Option(help="Rows of the log per second; the scenario's if left out.")]
 TickHz = Annotated[float | None, typer.Option(help="Instead of the scenario's; on both sides.")]
 Seed = Annotated[int | None, typer.Option(help="Instead of the scenario's; on both sides.")]
-Record = Annotated[Path | None, typer.Option(help="File for a recording of every byte.", show_default=False)]
+Record = Annotated[
+    Path | None, typer.Option(help="File for a recording of every byte; an earlier one is renamed.", show_default=False)
+]
 KeyFile = Annotated[Path | None, typer.Option(help="Shared key, 32 bytes or more; packets are authenticated with it.")]
 Remote = Annotated[bool, typer.Option("--allow-remote", help="Let addresses of other machines in.")]
 Share = Annotated[float, typer.Option(help="Part of the packets, 0 to 1, each way.", min=0.0, max=1.0)]

@@ -184,7 +184,10 @@ def fly_plant(
     rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
     with ExitStack() as stack:
         setting = stack.enter_context(_setting(scenario, options))
-        line = Line(Role.PLANT, line_options, scenario_hash(scenario), scenario.tick_s, scenario.text)
+        line = Line(
+            Role.PLANT, line_options, scenario_hash(scenario), scenario.tick_s, scenario.text,
+            full="wait" if setting.lockstep else "lose",
+        )  # fmt: skip
         stack.callback(line.close)
         side = PlantSide(
             plant, line.port, setting.log, ticks=setting.ticks, log_every=setting.every, lockstep=setting.lockstep,
@@ -193,6 +196,7 @@ def fly_plant(
         views: list[View] = []
         runner = setting.runner([RateGroup("plant", side.tick)], _view_group(setting, views))
         side.give_up = lambda: runner.stop(f"given up: nothing was heard from the flight side for {give_up_s:g} s")
+        _tell_notes(line, tell)
         tell(f"plant of {scenario.name} at {line.address}, waiting for the flight side")
         _meet(line, connect_s)
         told = lambda: dataclasses.asdict(side.counters) | {"refused": line.port.codec.counters.refused}  # noqa: E731
@@ -233,6 +237,11 @@ def _run(runner: Runner, ticks: int, views: list[View], setting: _Setting) -> Re
 
 def _bare(scenario: Scenario, ticks: int) -> Baseline:
     return Baseline(_rate_hz(scenario), ticks * scenario.tick_s, timer_slack_ns=1)
+
+
+def _tell_notes(line: Line, tell: Callable[[str], object]) -> None:
+    for note in line.notes:
+        tell(f"note: {note}")
 
 
 def _meet(line: Line, timeout_s: float) -> None:
@@ -276,6 +285,7 @@ def fly_flight(
     rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(flight))
     line = Line(Role.FLIGHT, line_options, scenario_hash(scenario), scenario.tick_s, scenario.text)
     try:
+        _tell_notes(line, tell)
         tell(f"flight side of {scenario.name} at {line.address}, looking for the plant")
         _meet(line, connect_s)
         side = FlightSide(line.port, lambda: Flight(flight), timeout_s=timeout_s, ended=_ends(line))

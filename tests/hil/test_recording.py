@@ -176,6 +176,29 @@ def test_a_full_disk_loses_records_and_counts_them(tmp_path, flight, full_disk):
     assert recording.note == ""
 
 
+def test_the_recording_of_an_earlier_run_is_kept(tmp_path, flight):
+    """A flight side that is started again with the same command must not overwrite what the first one saw."""
+    path = tmp_path / "run.rec"
+    for k in range(3):
+        recorder = Recorder(path, flight, TEXT)
+        recorder.write(k, Direction.TX, b"x")
+        recorder.close()
+        assert recorder.kept_as == (tmp_path / f"run.rec.{k}" if k else None)
+    names = ("run.rec.1", "run.rec.2", "run.rec")
+    assert [entry.t_ns for name in names for entry in Recording(tmp_path / name)] == [0, 1, 2]
+
+
+def test_a_file_that_is_no_recording_is_not_overwritten(tmp_path, flight):
+    path = tmp_path / "mission.toml"
+    path.write_text("precious")
+    with pytest.raises(ValueError, match=r"recording .*mission.toml would overwrite a file that is not a recording"):
+        Recorder(path, flight, TEXT)
+    assert path.read_text() == "precious"
+    path.write_text("")  # as `mktemp` leaves it
+    Recorder(path, flight, TEXT).close()
+    assert Recording(path).scenario_text == TEXT
+
+
 # ------------------------------------------------------------------ links and frames
 def test_a_recorded_run_comes_to_the_same_decisions(tmp_path, random):
     """All that a bad link did to a flight side, and what its codec made of it, again from the file alone."""

@@ -2,13 +2,15 @@
 
 import errno
 import os
+import threading
 
 import numpy as np
 import pytest
 
 from attitude.spacecraft.frames import RECORDS
-from hil.clock import Lockstep, Scaled
+from hil.clock import FakeClock, Lockstep, Scaled
 from hil.in_process import Loop
+from hil.rate_groups import RateGroup
 from hil.rows import WIDTH, RowLog, Spool, split
 from hil.runner import Runner
 
@@ -99,3 +101,19 @@ def test_a_sink_that_fails_is_counted(tmp_path):
     _, kept = log.finish()
     assert (kept.failed, kept.written, kept.offered) == (10, 0, 10)
     assert "no space left" in kept.first_error
+
+
+def test_a_sink_that_stands_still_holds_no_tick_up():
+    """All ticks are run while the disk takes nothing; what did not fit into the ring is counted."""
+    moving = threading.Event()
+    log = RowLog(sink=lambda rows: moving.wait(30))
+    row, ticks = np.zeros(WIDTH), 6000
+    runner = Runner(1000.0, [RateGroup("log", lambda tick, t: log.put(row))], clock=FakeClock(), warm_up=())
+    run = runner.run(ticks)
+    assert not moving.is_set()
+    assert (run.ticks_run, run.slips, run.errors) == (ticks, 0, 0)
+    moving.set()
+    kept = log.finish()[1]
+    assert 4096 <= kept.written < ticks
+    assert kept.written + kept.lost == kept.offered == ticks
+    log.close()
