@@ -11,8 +11,13 @@ from typing import Protocol
 
 import numpy as np
 
+from attitude.control.modes import ModeManager
 from attitude.core import checks
-from attitude.core.jit import Array, inner_kernel, kernel
+from attitude.core.jit import Array, inner_kernel, kernel, on_warm_up
+from attitude.environment.disturbances import Disturbances
+from attitude.environment.grid import Environment
+from attitude.environment.orbit import MeanElements, Orbit
+from attitude.spacecraft.config import ControllerConfig, EstimatorConfig, FlightConfig, PlantConfig, SensorSuite
 from attitude.spacecraft.flight import Flight, FlightKernels, fly
 from attitude.spacecraft.frames import CONTROL, ESTIMATE, RECORDS, copy_in
 from attitude.spacecraft.plant import Plant, PlantParameters, PlantState, act, sense
@@ -121,3 +126,35 @@ class Spacecraft:
             if k % every == 0:
                 row = {name: table[k // every] for name, table in rows.items()}
                 record_tick(self.plant, self.flight, command, row)
+
+
+def _bare() -> Spacecraft:
+    """A body in an orbit and a flight side with nothing fitted."""
+    epoch, inertia, sensors = "2026-01-01T00:00:00", np.eye(3), SensorSuite()
+    elements = MeanElements(
+        epoch=epoch, mean_motion_rev_per_day=15.0, eccentricity=0.0, inclination_deg=0.0, raan_deg=0.0,
+        argument_of_perigee_deg=0.0, mean_anomaly_deg=0.0,
+    )  # fmt: skip
+    grid = Environment(orbit=Orbit.from_mean_elements(elements), epoch=epoch).grid(60.0)
+    none = Disturbances(inertia=inertia, residual_dipole_B_am2=np.zeros(3), faces=())
+    plant = PlantConfig(
+        tick_s=0.1, inertia_kg_m2=inertia, environment=grid, disturbances=none, sensors=sensors,
+        q_IB=[0.0, 0.0, 0.0, 1.0], omega_B=np.zeros(3),
+    )  # fmt: skip
+    estimator = EstimatorConfig(
+        torque_noise_Nm_sqrt_s=1.0, gyro_sigma_deg_s=1.0, gyro_arw_deg_per_sqrt_hr=1.0,
+        gyro_bias_walk_deg_per_hr_per_sqrt_hr=1.0, gyro_bias_sigma_deg_per_hr=1.0,
+    )  # fmt: skip
+    modes = ModeManager(
+        detumbled_rate_deg_s=1.0, tumbling_rate_deg_s=2.0, acquired_sigma_deg=1.0, lost_sigma_deg=2.0
+    )
+    flight = FlightConfig(
+        tick_s=0.1, inertia_kg_m2=inertia, environment=grid, sensors=sensors, estimator=estimator,
+        controller=ControllerConfig(detumble=None, modes=modes, essential=()),
+    )  # fmt: skip
+    return Spacecraft(Plant(plant, seed=0), Flight(flight))
+
+
+@on_warm_up
+def _warm_up() -> None:
+    _bare().tick()  # the kernels of a real-time loop; the one behind `run` compiles when it is called

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+import attitude
 from attitude.control.modes import Mode
 from attitude.sensors.gyro import GyroConfig, GyroFault
 from attitude.spacecraft import tick
+from attitude.spacecraft.flight import flight_kernel
 from attitude.spacecraft.frames import COMMAND, CONTROL, ESTIMATE, RECORDS, SAMPLES, TRUTH
+from attitude.spacecraft.plant import act_kernel, sense_kernel
 from attitude.spacecraft.tick import Spacecraft
 
 KINDS = ("dynamics", "gyro")
@@ -194,3 +197,13 @@ def test_housekeeping_of_another_shape(craft):
 
     with pytest.raises(ValueError, match=r"^estimate must have shape \(22,\)"):
         Spacecraft(craft.plant(), Odd()).run(3)
+
+
+def test_a_warm_loop_compiles_nothing_more(craft):
+    """`warm_up` calls what `tick` calls, with the same types: a second signature would be compiled in flight."""
+    attitude.warm_up()
+    kernels = (sense_kernel, flight_kernel, act_kernel)
+    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1]
+    for kind in KINDS:
+        loop(craft, kind).tick()
+    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1]
