@@ -93,8 +93,9 @@ class RowLog:
 
     def finish(self) -> tuple[dict[str, Array], LogReport]:
         """End the log: all rows that were written, by record, and what became of the others."""
-        told = self._ring.close()
-        return split(self._store.read()), told
+        told, rows = self._ring.close(), self._store.read()
+        self._store.close()  # its room may be wanted for the result
+        return split(rows), told
 
     def close(self) -> None:
         """Give back what the log took; for the end, whatever happened before."""

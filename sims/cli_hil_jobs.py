@@ -62,7 +62,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a run of the loop came to."""
+    """What a run of the loop came to; `finished`: every tick was flown, and every row of the log is there."""
 
     run: Report
     log: LogReport
@@ -71,6 +71,11 @@ class Outcome:
     bare: Durations | None
     finished: bool
     not_written: str = ""
+
+    def less(self, path: Path, error: OSError) -> Outcome:
+        """The same without a file that could not be written."""
+        lost = f"results not written to {path}: {error.strerror or error}"
+        return dataclasses.replace(self, finished=False, not_written=lost)
 
     def text(self) -> str:
         """For people."""
@@ -204,7 +209,7 @@ def fly_plant(
         run = _run(runner, setting.ticks + (not setting.lockstep), views, setting)
         side.finish(Reason.FINISHED if run.stop_reason == COMPLETE else Reason.ASKED)
         rows, kept = setting.log.finish()
-        finished = side.counters.ticks == setting.ticks and not run.errors
+        finished = side.counters.ticks == setting.ticks and not run.errors and kept.complete
         result = Outcome(run=run, log=kept, line=line.account(), counters=dataclasses.asdict(side.counters), bare=None,
                          finished=finished)  # fmt: skip
         return _kept(setting, rows, result)
@@ -224,8 +229,9 @@ def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool) -> Outcome
         bare = stack.enter_context(_bare(scenario, setting.ticks)) if compare else None
         run = _run(runner, setting.ticks, views, setting)
         rows, kept = setting.log.finish()
+        finished = run.ticks_run + run.skipped == setting.ticks and not run.errors and kept.complete
         result = Outcome(run=run, log=kept, line={}, counters={}, bare=bare.result() if bare else None,
-                         finished=run.ticks_run + run.skipped == setting.ticks and not run.errors)  # fmt: skip
+                         finished=finished)  # fmt: skip
         return _kept(setting, rows, result)
 
 
@@ -254,26 +260,29 @@ def _meet(line: Line, timeout_s: float) -> None:
 
 
 def _kept(setting: _Setting, rows: Rows, result: Outcome) -> Outcome:
-    """The result, its files written; a disk that is full costs the files, not the report."""
+    """The result, its files written into the folder, if there is one; a full disk costs what has no room on it."""
+    out = setting.options.out
+    if out is None:
+        return result
     try:
-        _write(setting, rows, result)
+        _write_log(out / LOG, setting, rows)
     except OSError as error:
-        lost = f"results not written to {setting.options.out}: {error.strerror or error}"
-        return dataclasses.replace(result, finished=False, not_written=lost)
+        result = result.less(out / LOG, error)
+    try:
+        output.write_whole(out / "hil.json", output.json_text(result.document()) + "\n")
+        output.write_whole(out / "hil.txt", result.text() + "\n")
+    except OSError as error:
+        result = result.less(out, error)
     return result
 
 
-def _write(setting: _Setting, rows: Rows, result: Outcome) -> None:
-    """Log and report into the folder, if there is one."""
-    out, scenario = setting.options.out, setting.scenario
-    if out is None:
+def _write_log(path: Path, setting: _Setting, rows: Rows) -> None:
+    if not len(rows["truth"]):
         return
+    scenario = setting.scenario
     told = about(scenario, scenario.plant_config(), scenario.flight_config())
     told = dataclasses.replace(told, log_every=setting.every, duration_s=setting.ticks * scenario.tick_s)
-    if len(rows["truth"]):
-        log.write(out / LOG, log.dataset(rows, told))
-    output.write_whole(out / "hil.json", output.json_text(result.document()) + "\n")
-    output.write_whole(out / "hil.txt", result.text() + "\n")
+    log.write(path, log.dataset(rows, told))
 
 
 # ------------------------------------------------------------------ the flight side, and replay

@@ -160,3 +160,17 @@ def test_a_disk_that_is_full_costs_the_files_not_the_report(tmp_path, monkeypatc
     assert "50 ticks at 10 Hz by lockstep" in done.stdout
     assert "No space left on device" in done.stdout
     assert list((tmp_path / "o").iterdir()) == []
+
+
+def test_a_full_disk_costs_the_log_and_not_the_report(tmp_path, full_disk):
+    """Room for 18 rows: some may have been kept, or none, as the writer woke; no log, even of one row, is so small."""
+    given = ("--rate", "lockstep", "--log-hz", 10, "--duration-s", 30)
+    with full_disk(30_000):
+        result = attitude("loop", "star-tracker", *given, "--out", tmp_path)
+    assert result.exit_code == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"hil.json", "hil.txt"}
+    told = json.loads((tmp_path / "hil.json").read_text())
+    kept, lost = told["log"]["written"], told["log"]["failed"]
+    assert 300 - 18 <= lost == 300 - kept
+    assert f"log: {kept} rows written of 300; 0 lost in a full ring, {lost} failed" in result.stdout
+    assert told["not_written"] == (f"results not written to {tmp_path / 'mission.nc'}: File too large" if kept else "")
