@@ -12,7 +12,7 @@ from attitude.core.jit import Array
 from attitude.spacecraft.flight import Flight
 from attitude.spacecraft.frames import COMMAND
 from attitude.spacecraft.plant import Plant
-from attitude.spacecraft.tick import Rows, Spacecraft
+from attitude.spacecraft.tick import FlightProgram, Rows, Spacecraft
 from sims import log
 from sims.about import about
 from sims.scenario import Scenario
@@ -41,11 +41,12 @@ class Mission:
         return log.dataset(self.rows, about(s, s.plant_config(), s.flight_config(), goals_of(s.shipped_name)))
 
 
-def fly(scenario: Scenario, progress: Progress | None = None) -> Mission:
-    """The whole mission in the compiled loop."""
+def fly(scenario: Scenario, progress: Progress | None = None, flight: FlightProgram | None = None) -> Mission:
+    """The whole mission with the scenario's own flight side, in the compiled loop, or with another flight program."""
     tell = progress or _silent
     tell("compile or load the kernels", 0.0)
-    craft = Spacecraft(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
+    plant = Plant(scenario.plant_config(), scenario.seed)
+    craft = Spacecraft(plant, flight or Flight(scenario.flight_config()))
     begin = perf_counter()
     rows = craft.run(scenario.ticks, scenario.log_every, lambda done, all_: tell("fly", done / all_))
     return Mission(scenario, rows, perf_counter() - begin)

@@ -45,7 +45,8 @@ def test_code_runs(tmp_path):
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 1e-12
     assert "last line reached 301 (6, 6) True ACCEPTED" in done.stdout
-    assert "(600, 79) (600, 22)" in done.stdout
+    assert "(568, 79) (568, 22)" in done.stdout
+    assert "svg" in (tmp_path / "out" / "damper" / "report.html").read_text(encoding="utf-8")
     assert float(re.search(r"500 s: (\S+)", done.stdout).group(1)) < 1e-11  # "to roundoff", over 90 turns
 
 

@@ -118,6 +118,17 @@ def test_same_seed_same_mission_another_seed_another():
     assert (one.rows["samples"] != other.rows["samples"]).any()
 
 
+def test_a_flight_program_of_ones_own_is_reported_too(tmp_path):
+    """One that tells nothing of itself: the summary goes by the truth, and nothing is made up."""
+    short = scenario.load("detumble").replaced({"mission.duration_s": 60.0, "mission.duration_orbits": None})
+    mission = run.fly(short, flight=run.Idle())
+    found = run.report(mission.dataset(), tmp_path)
+    assert (found.last_mode, found.within_3_sigma, found.detumbled_s) == ("unknown", None, None)
+    assert found.last_rate_deg_s == pytest.approx(found.first_rate_deg_s, rel=0.1)
+    assert (tmp_path / "report.html").is_file()
+    assert np.isnan(mission.rows["estimate"]).all()
+
+
 # ------------------------------------------------------------------ the commands
 def test_run_writes_log_figures_and_report(toml, tmp_path):
     path, out = toml("duration_orbits = 5.0", "duration_s = 60.0"), tmp_path / "out"
