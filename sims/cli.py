@@ -157,6 +157,8 @@ def _scenario(name: str, seed: int | None) -> Scenario:
 
     with refusing():
         given = scenarios.load(name)
+        for note in given.notes():
+            typer.echo(f"note: {note}", err=True)
         return given if seed is None else given.with_seed(seed)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from attitude.environment.epoch import Epoch
 from attitude.environment.grid import EnvironmentGrid
 from attitude.environment.orbit import Orbit
 from attitude.spacecraft.config import FlightConfig, PlantConfig
@@ -33,6 +34,7 @@ from sims.scenario_fields import Part
 from sims.scenario_meanings import SCENARIOS, default_text, meaning
 from sims.scenario_models import Document
 
+FRESH_TLE_DAYS = 14.0
 __all__ = ["Scenario", "ScenarioError", "default_text", "load", "load_text", "shipped"]
 
 
@@ -111,6 +113,17 @@ class Scenario:
         self.plant_config()
         self.flight_config()
         scenario_environment.check_targets(self.document, self.grids[0], self.duration_s)
+
+    def notes(self) -> list[str]:
+        """What is allowed and may yet surprise."""
+        age = self._orbit().age_days(Epoch(self.document.mission.epoch))
+        if abs(age) <= FRESH_TLE_DAYS:
+            return []
+        side = "older" if age > 0.0 else "newer"
+        return [
+            f"orbit.tle is {abs(age):.0f} days {side} than mission.epoch: SGP4 drifts by a kilometre or more a day, so "
+            "the satellite was elsewhere on its track"
+        ]
 
     @property
     def shipped_name(self) -> str:

@@ -94,6 +94,10 @@ class Orbit:
         """Mean period, s."""
         return 60.0 * 2.0 * math.pi / float(self.satellite.no_kozai)
 
+    def age_days(self, epoch: Epoch) -> float:
+        """Days from the epoch of the elements to `epoch`."""
+        return -epoch.seconds_to((self.satellite.jdsatepoch, self.satellite.jdsatepochF)) / DAY
+
     def teme(self, epoch: Epoch, t: ArrayLike) -> tuple[Array, Array]:
         """Position, m, and velocity, m/s, in TEME axes, each `(N, 3)`, at `t` `(N,)` seconds after `epoch`."""
         t = checks.array(np.atleast_1d(np.asarray(t)), "t", (None,))
