@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sims.papers.table import Progress
     from sims.scenario import Scenario
 
+INTERRUPTED = 130  # exit code after Ctrl-C, which typer leaves without a word
 WIDTH = 150  # columns when standard output is not a terminal
 
 app = typer.Typer(
@@ -285,7 +286,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the signs still gets the rest
-    app(prog_name="attitude")
+    try:
+        app(prog_name="attitude")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            typer.echo("interrupted; files that were already written stay", err=True)
+        raise
 
 
 if __name__ == "__main__":

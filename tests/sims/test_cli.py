@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from attitude import __version__
-from sims import output
+from sims import cli, output
 from sims.cli import app
 from sims.papers import page, registry, runner
 from sims.papers.table import Paper, Row, bound, digits, statement
@@ -213,3 +213,12 @@ def test_version_is_that_of_the_package():
     done = attitude("--version")
     assert done.exit_code == 0
     assert done.stdout == f"attitude-toolkit {__version__}\n"
+
+
+@pytest.mark.parametrize(("code", "told"), [(130, "interrupted; files that were already written stay\n"), (2, "")])
+def test_an_interrupt_is_told(monkeypatch, capsys, code, told):
+    monkeypatch.setattr(cli, "app", lambda **_: sys.exit(code))
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == code
+    assert capsys.readouterr() == ("", told)
