@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from importlib.resources import files
 
+from attitude.actuators.magnetorquers import SETTLED
+from attitude.control import modes
+from attitude.spacecraft.controller import SAFE_REFERENCE
 from attitude.spacecraft.frames import COMMAND, SENSOR_NAMES, TORQUERS_BIT, WHEELS_BIT, Field, Record
+from hil.authentication import LONGEST_KEY, SHORTEST_KEY
+from hil.flight_side import NAP_S
 from hil.layout import (
     BODY_START,
     CRC_SIZE,
@@ -13,29 +20,63 @@ from hil.layout import (
     KINDS,
     MAX_PACKET,
     MIN_PACKET,
+    NO_SCENARIO,
     PRIMARY_SIZE,
     PROTOCOL_VERSION,
     SECONDARY,
     STATUS_MEANING,
     STOP_BODY,
     SYNC_MARKER,
+    TAG_SIZE,
     Kind,
     Layout,
+    Reason,
     Role,
     Status,
 )
 from hil.packets import Codec, crc16
+from hil.plant_side import REPEATS, STOPS, PlantSide
 from hil.port import HELLO_EVERY_S
 
 TYPES = {"B": "uint8", "I": "uint32", "Q": "uint64", "d": "float64", "8s": "8 bytes"}
 BAUDS = (115_200, 460_800, 921_600, 3_000_000)
 BITS_PER_BYTE = 10  # on a serial line: start, eight data, stop
+SESSION, KEY = 0x0123456789ABCDEF, bytes(range(32))  # of the document's examples
+_VALID = 1 << WHEELS_BIT | 1 << TORQUERS_BIT
+VALUES: tuple[tuple[str, str, dict[IntEnum, str]], ...] = (
+    ("`role`", "every packet", {Role.PLANT: "the spacecraft", Role.FLIGHT: "the flight software"}),
+    (
+        "`reason`", "STOP", {
+            Reason.FINISHED: "the run came to its end",
+            Reason.ASKED: "ended before its time: by its user, or given up",
+            Reason.FAILED: "ended by an error",
+        },
+    ),
+    (
+        "`mode`", "HOUSEKEEPING", {
+            modes.Mode.DETUMBLE: "damps the rate",
+            modes.Mode.ACQUIRE: "waits for a good attitude",
+            modes.Mode.SAFE: "something is lost: points to safety",
+            modes.Mode.NOMINAL: "points to the references",
+        },
+    ),
+    (
+        "`reason`", "HOUSEKEEPING", {
+            modes.Reason.START: "it has not changed yet",
+            modes.Reason.TUMBLING: "the rate is too high",
+            modes.Reason.SATURATED: "a wheel is too fast",
+            modes.Reason.LOST: "the attitude is not known well enough",
+            modes.Reason.READY: "all is well for the next mode",
+            modes.Reason.TIMEOUT: "too long in the mode",
+        },
+    ),
+)  # fmt: skip
+"""Field, packet, and what each member of its enumeration means."""
 
 
 def text() -> str:
     """The whole document, in Markdown."""
     bodies = (_layout(body, BODY_START) for body in (HELLO_BODY, STOP_BODY))
-    packet = example()
     parts = {
         "VERSION": str(PROTOCOL_VERSION),
         "PACKETS": _packets(),
@@ -43,19 +84,49 @@ def text() -> str:
         "MAX_PACKET": str(MAX_PACKET),
         "PRIMARY": _primary(),
         "LAYOUTS": "\n\n".join([_layout(SECONDARY, PRIMARY_SIZE), *_records(), *bodies]),
+        "VALUES": _table(("name", "in", "value", "", "meaning"), _values()),
+        "SAFE_REFERENCE": str(SAFE_REFERENCE),
         "BITS": _table(("bit", "value", "of"), ((i, 1 << i, f"`{name}`") for i, name in enumerate(SENSOR_NAMES))),
         "CRC_CHECK": f"0x{crc16(b'123456789'):04X}",
         "MARKER": SYNC_MARKER.hex(" ").upper(),
-        "HELLO_EVERY": f"{HELLO_EVERY_S:g}",
         "STATUSES": _table(("", "status", "meaning"), ((int(s), f"`{s.name}`", STATUS_MEANING[s]) for s in Status)),
         "BUDGET": _budget(),
-        "EXAMPLE_CRC": f"0x{packet[-CRC_SIZE:].hex().upper()}",
-        "EXAMPLE": hexdump(packet),
+        **_settings(),
+        **_examples(),
     }
     result = (files("hil") / "interface.template.md").read_text()
     for name, part in parts.items():
         result = result.replace(f"@{name}@", part)
     return result
+
+
+def _settings() -> dict[str, str]:
+    """Numbers of the code, as the code has them."""
+    defaults = {name: parameter.default for name, parameter in inspect.signature(PlantSide).parameters.items()}
+    numbers = {
+        "HELLO_EVERY": HELLO_EVERY_S, "HELLO_AGAIN": NAP_S, "TIMEOUT": defaults["timeout_s"],
+        "REPEAT": defaults["timeout_s"] / REPEATS, "REPEATS": REPEATS, "GIVE_UP": defaults["give_up_s"], "STOPS": STOPS,
+        "SHORTEST_KEY": SHORTEST_KEY, "LONGEST_KEY": LONGEST_KEY, "SETTLED": SETTLED, "QUIET": 0.6 + SETTLED * 0.01,
+    }  # fmt: skip
+    return {name: f"{number:g}" for name, number in numbers.items()}
+
+
+def _examples() -> dict[str, str]:
+    command, hello, keyed = example(), example_hello(), example_hello(KEY)
+    packets = {"COMMAND": command, "HELLO": hello, "KEYED": keyed}
+    return {
+        **{f"{name}_EXAMPLE": hexdump(packet) for name, packet in packets.items()},
+        **{f"{name}_CRC": f"0x{packet[-CRC_SIZE:].hex().upper()}" for name, packet in packets.items()},
+        "KEYED_TAG": keyed[-CRC_SIZE - TAG_SIZE : -CRC_SIZE].hex(" ").upper(),
+        "EXAMPLE_VALID": str(_VALID),
+    }
+
+
+def _values() -> Iterable[tuple[object, ...]]:
+    """A row for each member of each enumeration; each member must have its meaning."""
+    for name, packet, meanings in VALUES:
+        for member in type(next(iter(meanings))):
+            yield name, packet, int(member), member.name.lower(), meanings[member]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -129,12 +200,17 @@ def _rate(baud: int, authenticated: bool) -> float:
     return baud / BITS_PER_BYTE / max(sizes.values())
 
 
+def example_hello(key: bytes | None = None) -> bytes:
+    """First HELLO of a flight side that takes the scenario of its plant."""
+    return Codec(Role.FLIGHT, NO_SCENARIO, 1.0, key, SESSION).hello()
+
+
 def example() -> bytes:
-    """The packet of the document's example."""
-    codec = Codec(Role.FLIGHT, bytes(range(0xA1, 0xA9)), 0.1, session=0x0123456789ABCDEF)
+    """COMMAND of the document's first example."""
+    codec = Codec(Role.FLIGHT, bytes(range(0xA1, 0xA9)), 0.1, session=SESSION)
     command = COMMAND.zeros()
     command[COMMAND["t"].part] = 1.0
-    command[COMMAND["valid"].part] = 1 << WHEELS_BIT | 1 << TORQUERS_BIT
+    command[COMMAND["valid"].part] = _VALID
     command[COMMAND["wheel"].offset] = 0.001
     command[COMMAND["dipole"].offset + 2] = -0.2
     return codec.command(10, 1.0, command)

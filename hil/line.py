@@ -47,6 +47,7 @@ class Line:
     def __init__(
         self, role: Role, options: LineOptions, scenario: bytes, tick_s: float, text: str, full: Full = "lose"
     ) -> None:
+        self.options = options
         key = load_key(options.key_file) if options.key_file else None
         codec = Codec(role, scenario, tick_s, key)
         self.base = open_link(options.link, options.allow_remote)
@@ -82,23 +83,31 @@ class Line:
         """Whether the line has ended and will not come back by itself."""
         return isinstance(self.base, StreamLink) and not self.base.connected
 
-    def tend(self) -> bool:
-        """Start a program that has ended again; true if that was done."""
+    def tend(self) -> str:
+        """Start a program that has ended again; tells so, empty if nothing was done."""
         child = self.base
         if not isinstance(child, Child) or child.alive or time.monotonic() < self._next_start:
-            return False
-        self._next_start = time.monotonic() + RESTART_S
-        return child.restart()
+            return ""
+        self._next_start, ended = time.monotonic() + RESTART_S, child.ended
+        return f"flight program {child.command[0]} {ended}, started again" if child.restart() else ""
 
-    def meet(self, timeout_s: float, asked_to_stop: Callable[[], bool] = lambda: False) -> str:
-        """Shake hands with the peer; empty, or one sentence that says why there is none."""
-        port, deadline, early = self.port, time.monotonic() + timeout_s, False
+    def meet(
+        self, timeout_s: float, asked_to_stop: Callable[[], bool] = lambda: False,
+        tell: Callable[[str], object] = lambda sentence: None,
+    ) -> str:  # fmt: skip
+        """Shake hands with the peer; empty, or one sentence that says why there is none. `tell` hears of it before."""
+        port, deadline, early, told = self.port, time.monotonic() + timeout_s, False, False
         while not port.synchronise(min(0.1, max(0.0, deadline - time.monotonic()))):
             if isinstance(self.base, Child) and not self.base.alive:
                 return f"the flight program {self.base.command[0]} ended before it introduced itself"
             if port.codec.session.other_scenario is not None and not early:
                 deadline, early = min(deadline, time.monotonic() + GRACE_S), True
-            if asked_to_stop() or time.monotonic() >= deadline:
+            if port.codec.counters.refused and not (told or early):
+                told = True
+                tell(f"still no handshake on {self.options.link}: {port.codec.complaint()}")
+            if asked_to_stop():
+                return "interrupted"
+            if time.monotonic() >= deadline:
                 break
         return "" if port.synchronised else port.codec.complaint()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from contextlib import suppress
 
@@ -41,6 +42,14 @@ class Child(StreamLink):
     def alive(self) -> bool:
         """Whether the child runs."""
         return self._process.poll() is None
+
+    @property
+    def ended(self) -> str:
+        """How it ended, for people."""
+        code = self._process.poll()
+        if code is None:
+            return "runs"
+        return f"ended with exit code {code}" if code >= 0 else f"was ended by signal {signal.Signals(-code).name}"
 
     def restart(self) -> bool:
         """End the child if it runs, and start another; false if that fails."""

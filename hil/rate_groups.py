@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -22,6 +22,8 @@ class RateGroup:
     offset: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ValueError(f"name of a group must be a string, got {self.name!r}")
         if not callable(self.callback):
             raise ValueError(f"callback of group {self.name!r} must be callable, got {self.callback!r}")
         if not _is_int(self.divisor) or self.divisor < 1:
@@ -56,15 +58,25 @@ class RateGroup:
         return _due_before(end, self) - _due_before(first, self)
 
 
-def check_groups(groups: Sequence[RateGroup]) -> tuple[RateGroup, ...]:
+def check_groups(groups: Iterable[RateGroup]) -> tuple[RateGroup, ...]:
     """The groups, if there is one at least and no two share a name."""
-    names = [group.name for group in groups]
+    if not isinstance(groups, Iterable):
+        alone = ": a single one goes into a list" if isinstance(groups, RateGroup) else ""
+        raise ValueError(f"groups must be a sequence of RateGroup objects, got {groups!r}{alone}")
+    given = tuple(groups)
+    for place, group in enumerate(given):
+        if not isinstance(group, RateGroup):
+            raise ValueError(f"groups must be RateGroup objects, got {group!r} in place {place}")
+    _check_names([group.name for group in given])
+    return given
+
+
+def _check_names(names: list[str]) -> None:
     if not names:
         raise ValueError("groups must hold at least one rate group, got none")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"groups must have names of their own, got {twice[0]!r} more than once")
-    return tuple(groups)
 
 
 def _is_int(value: object) -> bool:

@@ -6,6 +6,7 @@ replayed if nothing was lost on the way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -79,22 +80,38 @@ class _Replay:
         if found is None:
             self.result.unanswered += 1
             return
-        for record, ours, theirs in zip(frame.kind.records, found[frame.name], frame.records, strict=True):
-            if ours.tobytes() != theirs.tobytes():
-                self.result.differences += 1
-                wrong = next(name for name in record if not _same(record.read(ours, name), record.read(theirs, name)))
-                self.result.first = self.result.first or f"{record.name} {wrong} of tick {tick}"
+        wrong = _first_difference(frame, found[frame.name])
+        if wrong:
+            self.result.differences += 1
+            self.result.first = self.result.first or f"{wrong} of tick {tick}"
 
 
-def _same(a: Array, b: Array) -> bool:
-    return a.tobytes() == b.tobytes()
+def _first_difference(frame: Frame, ours: tuple[Array, ...]) -> str:
+    """Record and field of the first that differs; empty if none does."""
+    for record, a, b in zip(frame.kind.records, ours, frame.records, strict=True):
+        for name in record:
+            if record.read(a, name).tobytes() != record.read(b, name).tobytes():
+                return f"{record.name} {name}"
+    return ""
 
 
 def replay(recording: Recording, make: Callable[[], FlightProgram], key: bytes | None = None) -> Replayed:
     """Fly a recording again; `make` makes the flight program, once for each session in it."""
-    again = _Replay(recording.role, make)
+    again, refused = _Replay(recording.role, make), Counter[Status]()
     for judged in frames(recording, key):
         if judged.frame is not None and judged.status is Status.ACCEPTED:
             again.take(judged.frame)
+        else:
+            refused[judged.status] += 1
+    if not again.result.ticks and refused:
+        raise ValueError(f"recording {recording.path} has no packet that can be read: {_why(refused, key)}")
     again.result.note = recording.note
     return again.result
+
+
+def _why(refused: Counter[Status], key: bytes | None) -> str:
+    if Status.NOT_AUTHENTIC in refused:
+        return "--key-file is another key" if key else "it is authenticated, give --key-file"
+    if key:
+        return "it may not be authenticated, leave --key-file out"
+    return ", ".join(f"{status.name.lower().replace('_', ' ')} {count}" for status, count in refused.items())

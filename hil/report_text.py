@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hil.lateness import Durations
+from hil.plant_side import Event
 from hil.report import Report
 from hil.ring import LogReport
 
 BAR = 50  # columns of the longest bar
 BLOCK = "█"
+LEGEND = (
+    "(fresh: ticks flown with the command that answers their own samples; held: with an older one; late commands: "
+    "for a tick that was over)"
+)
 FINEST_US = 1.0  # bins that begin below are drawn as one
 
 
@@ -19,13 +24,23 @@ def text(
 ) -> str:
     """The whole report; `line` and `counters` are empty for a loop in one process."""
     parts = [_summary(run), _times(run, bare), _log(log)]
-    parts += [_counters("plant", counters)] if counters else []
+    parts += [f"{_counters('plant', counters)}\n{LEGEND}"] if counters else []
     parts += [_line(line)] if line else []
-    parts += [histogram("lateness", run.lateness)] if run.lateness.max_us else []  # in lockstep nothing is late
+    parts += [histogram("lateness", run.lateness)] if run.lateness.max_us else []
     parts += [histogram("lateness of the bare C loop", bare)] if bare else []
     parts += ["\n".join(f"note: {note}" for note in run.notes)] if run.notes else []
     parts += [f"first error in group {g.name}:\n{g.first_error}" for g in run.groups if g.first_error]
     return "\n\n".join(parts)
+
+
+def event(one: Event) -> str:
+    """One event, with its time in the mission."""
+    return f"t {one.t_s:.1f} s: {one.what}"
+
+
+def events(found: Sequence[Event]) -> str:
+    """What happened, in order; empty if nothing did."""
+    return "\n".join(["events", *map(event, found)]) if found else ""
 
 
 def _summary(run: Report) -> str:
@@ -37,7 +52,8 @@ def _summary(run: Report) -> str:
 
 
 def _times(run: Report, bare: Durations | None) -> str:
-    rows = [("lateness", run.lateness)] + ([("lateness of the bare C loop", bare)] if bare else [])
+    late = [("lateness", run.lateness)] if run.lateness.max_us else []  # in lockstep nothing is late
+    rows = late + ([("lateness of the bare C loop", bare)] if bare else [])
     rows += [("execution of the tick", run.execution), *((f"  {g.name}", g.execution) for g in run.groups)]
     head = f"{'us':28}{'p50':>10}{'p99':>10}{'max':>10}{'mean':>10}{'count':>10}"
     return "\n".join([head, *(_row(name, d) for name, d in rows)])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import Literal, TypeAlias, get_args
 
 from hil.accounts import LoopAccount
@@ -26,19 +29,28 @@ RUNNING = "running"
 
 
 class Runner:
-    """A loop at `rate_hz` over rate groups.
+    """A loop at `rate_hz` over rate groups, each called as `callback(tick, nominal_s)`; `run` returns a `Report`.
 
-    `overrun` says what becomes of ticks whose time has passed: "skip" leaves out, and counts, those whose successor is
-    due already; "catch-up" runs them all, back to back; "stop" ends the loop. A callback that raises is counted and the
-    loop goes on, or ends if `on_error` is "stop". `watchdog_s` (wall time) has a thread call
-    `on_watchdog(tick, seconds)` when a tick hangs. `warm_up` is called before the first tick; by default it compiles
-    the toolkit's kernels. All of `scheduling` is optional and reported.
+    `overrun` says what becomes of ticks whose time has passed:
+    - "skip" leaves out, and counts, those whose successor is due already: the loop is on time again at once, and a
+      controller never acts on what is out of date. The default here.
+    - "catch-up" runs them all, back to back. The default of `attitude hil`, whose groups move a simulated spacecraft by
+      one step each tick: a tick left out would lose that time, and its trajectory would depend on the machine's load.
+    - "stop" ends the loop at the first tick that ends after the next was due.
+
+    A callback that raises is counted, the traceback of its first error kept in the report, and the loop goes on, or
+    ends if `on_error` is "stop". `watchdog_s` (wall time) has a thread call `on_watchdog(tick, seconds)` when a tick
+    hangs. All of `scheduling` is optional and reported.
+
+    `warm_up` are callables that `run` calls before its first tick, `()` for none. By default that is
+    `attitude.warm_up`, if the program has imported `attitude`: the kernels of all that is imported are compiled or
+    loaded, which takes seconds and is silent but for a line of the logger "hil" at level INFO.
     """
 
     def __init__(
         self,
         rate_hz: float | Fraction,
-        groups: Sequence[RateGroup],
+        groups: Iterable[RateGroup],
         *,
         clock: Clock | None = None,
         overrun: Overrun = "skip",
@@ -47,20 +59,20 @@ class Runner:
         watchdog_s: float | None = None,
         on_watchdog: Hook | None = None,
         on_error: OnError = "continue",
-        warm_up: Sequence[Callable[[], object]] | None = None,
+        warm_up: Iterable[Callable[[], object]] | None = None,
         scheduling: Scheduling | None = None,
         handle_signals: bool = True,
     ) -> None:
         self.rate = exact_rate(rate_hz)
         self.groups = check_groups(groups)
-        self.clock = RealTime() if clock is None else clock
+        self.clock = RealTime() if clock is None else _checked_clock(clock)
         self._overrun = _one_of("overrun", overrun, get_args(Overrun))
         self._on_error = _one_of("on_error", on_error, get_args(OnError))
         self._stop = StopFlag()
         self._wait: Wait = make_wait(waiting, self.clock, self._stop, _margin_ns(spin_margin_s, self.clock))
         self._watchdog_s, self._on_watchdog = watchdog_s, on_watchdog
         self._watchdog = self._new_watchdog()
-        self._warm_up = (_compile_kernels,) if warm_up is None else tuple(warm_up)
+        self._warm_up = (_compile_kernels,) if warm_up is None else _callables(warm_up)
         self._scheduling = scheduling or Scheduling()
         self._spins = waiting == "spin" and self.clock.advances_itself
         self._handle_signals = handle_signals
@@ -91,6 +103,11 @@ class Runner:
     def stop(self, reason: str = "asked to stop") -> None:
         """End the loop after its current tick; safe from callbacks, other threads and signal handlers."""
         self._stop.set(reason)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody asked for the end: for a callback that waits."""
+        return self._stop.reason is not None
 
     def report(self) -> Report:
         """The report so far; safe from another thread while the loop runs."""
@@ -182,26 +199,43 @@ class Runner:
         if ticks is not None and duration_s is not None:
             raise ValueError(f"ticks and duration_s exclude each other, got {ticks!r} and {duration_s!r}")
         if duration_s is not None:
-            if not (math.isfinite(duration_s) and duration_s >= 0):
-                raise ValueError(f"duration_s must be a number of seconds from 0, got {duration_s!r}")
-            return Timeline(self.rate).ticks_within(duration_s)
-        if ticks is not None and ticks < 0:
+            return Timeline(self.rate).ticks_within(_seconds("duration_s", duration_s))
+        if ticks is not None and (not isinstance(ticks, Integral) or ticks < 0):
             raise ValueError(f"ticks must be an integer from 0, got {ticks!r}")
         return NEVER if ticks is None else ticks
 
 
 def _compile_kernels() -> None:
-    """Compile, or load, the toolkit's kernels."""
-    import attitude  # a loop over callables of the user's own, with a warm-up of its own, needs none of it
+    """Compile, or load, the toolkit's kernels, if the program uses any."""
+    if "attitude" in sys.modules:  # what nobody has imported no callback calls
+        import attitude
 
-    attitude.warm_up()
+        logging.getLogger("hil").info("compiling or loading the kernels of attitude before the first tick")
+        attitude.warm_up()
 
 
 def _margin_ns(spin_margin_s: float, clock: Clock) -> int:
     """The last stretch before a deadline, in the clock's own time."""
-    if not (math.isfinite(spin_margin_s) and spin_margin_s >= 0):
-        raise ValueError(f"spin_margin_s must be a number of seconds from 0, got {spin_margin_s!r}")
-    return round(spin_margin_s * clock.speed * 1e9)
+    return round(_seconds("spin_margin_s", spin_margin_s) * clock.speed * 1e9)
+
+
+def _seconds(field: str, value: float) -> float:
+    if not (isinstance(value, Real) and math.isfinite(value) and value >= 0):
+        raise ValueError(f"{field} must be a number of seconds from 0, got {value!r}")
+    return float(value)
+
+
+def _checked_clock(clock: Clock) -> Clock:
+    if not isinstance(clock, Clock):
+        raise ValueError(f"clock must be a Clock object such as RealTime(), got {clock!r}")
+    return clock
+
+
+def _callables(warm_up: Iterable[Callable[[], object]]) -> tuple[Callable[[], object], ...]:
+    given = tuple(warm_up) if isinstance(warm_up, Iterable) else (None,)
+    if not all(map(callable, given)):
+        raise ValueError(f"warm_up must be a sequence of callables, () for none, got {warm_up!r}")
+    return given
 
 
 def _one_of(field: str, value: str, allowed: tuple[str, ...]) -> str:

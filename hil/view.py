@@ -20,7 +20,7 @@ EVERY_S = 0.5
 
 
 class View:
-    """`note` is the rate group's callback; `told` gives counters by name when the table is drawn."""
+    """`note` is the rate group's callback; `told` gives texts and counters by name when the table is drawn."""
 
     def __init__(
         self, truth: Array, control: Array, report: Callable[[], Report], told: Callable[[], dict[str, Any]]
@@ -37,7 +37,8 @@ class View:
     def lines(self) -> list[tuple[str, str]]:
         """What is shown: names and texts."""
         truth, control = self._copies
-        return [*_motion(truth, control), *_loop(self._report()), *((k, str(v)) for k, v in self._told().items())]
+        counted = [(name.replace("_", " "), str(value)) for name, value in self._told().items() if value]
+        return [*_motion(truth, control), *_loop(self._report()), *counted]
 
     def table(self) -> Table:
         """The same as a table."""
@@ -92,6 +93,6 @@ def _pointing(truth: Array, control: Array) -> str:
 def _loop(report: Report) -> list[tuple[str, str]]:
     late = report.lateness
     return [
-        ("ticks", f"{report.ticks_run}, {report.slips} slips, {report.errors} errors"),
+        ("loop", f"{report.ticks_run} ticks, {report.slips} slips, {report.errors} errors"),
         ("lateness", f"p50 {late.p50_us:.0f} us, p99 {late.p99_us:.0f} us, max {late.max_us:.0f} us"),
     ]

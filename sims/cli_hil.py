@@ -144,7 +144,7 @@ def loop(
             view=not no_view, fifo=fifo, cpu=cpu,
         )  # fmt: skip
         try:
-            result = jobs.fly_loop(jobs.scenario_of(scenario, seed, tick_hz), options, compare)
+            result = jobs.fly_loop(jobs.scenario_of(scenario, seed, tick_hz), options, compare, _tell)
         except jobs.NO_COMPILER as error:
             raise ValueError(str(error)) from None
     _finish(result, json)

@@ -6,10 +6,12 @@ import ast
 import dataclasses
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any, cast
 
 from attitude.spacecraft.flight import Flight
@@ -22,13 +24,13 @@ from hil.in_process import Loop, rehearse
 from hil.lateness import Durations
 from hil.layout import HASH_SIZE, Reason, Role
 from hil.line import Line, LineOptions
-from hil.plant_side import OnLoss, PlantSide
+from hil.plant_side import Event, OnLoss, PlantSide
 from hil.quiet import quiet_interpreter
 from hil.rate_groups import RateGroup
 from hil.recording import Recording
 from hil.replay import Replayed, replay
 from hil.report import Report
-from hil.ring import LogReport
+from hil.ring import LogReport, ObjectLog
 from hil.rows import RowLog
 from hil.runner import Overrun, Runner
 from hil.scheduling import Scheduling
@@ -41,6 +43,8 @@ from sims.run import LOG
 from sims.scenario import Scenario, load, load_text
 
 SPOOL = "rows.part"
+PATIENCE_S = 2.0  # before a wait is told of
+EVENTS = 256  # that wait to be told, from the loop to standard error
 COMPLETE = "complete"
 Rows = dict[str, Any]
 
@@ -70,6 +74,9 @@ class Outcome:
     counters: dict[str, Any]
     bare: Durations | None
     finished: bool
+    asked: dict[str, Any]
+    wall_s: float
+    events: list[Event] = dataclasses.field(default_factory=list)
     not_written: str = ""
 
     def less(self, path: Path, error: OSError) -> Outcome:
@@ -80,11 +87,20 @@ class Outcome:
     def text(self) -> str:
         """For people."""
         told = report_text.text(self.run, self.log, self.line, self.counters, self.bare)
-        return f"{told}\n\n{self.not_written}" if self.not_written else told
+        parts = [self._head(), told, report_text.events(self.events), self.not_written]
+        return "\n\n".join(part for part in parts if part)
+
+    def _head(self) -> str:
+        a = self.asked
+        speed = self.run.ticks_run / a["tick_hz"] / self.wall_s if self.wall_s > 0.0 else 0.0
+        return (
+            f"{a['command']} of {a['scenario']}, seed {a['seed']}: {a['duration_s']:g} s at {a['tick_hz']:g} Hz, rate "
+            f"{a['rate']}; took {self.wall_s:.1f} s, {speed:.3g} times real time"
+        )
 
     def document(self) -> dict[str, Any]:
         """For programs."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"events": [event._asdict() for event in self.events]}
 
 
 # ------------------------------------------------------------------ what is asked for
@@ -150,6 +166,19 @@ class _Setting:
         """Whether time waits for the work."""
         return isinstance(self.clock, Lockstep)
 
+    @property
+    def shown(self) -> bool:
+        """Whether there is a live view."""
+        return self.options.view and sys.stderr.isatty()
+
+    def asked(self, command: str, **more: Any) -> dict[str, Any]:
+        """What the run was asked for: plain data."""
+        given, seconds = self.scenario, self.ticks * self.scenario.tick_s
+        return {
+            "command": command, "scenario": given.name, "sha256": given.sha256, "seed": given.seed,
+            "tick_hz": _rate_hz(given), "rate": self.options.rate, "duration_s": seconds, **more,
+        }  # fmt: skip
+
     def runner(self, groups: list[RateGroup], view: list[RateGroup]) -> Runner:
         """The runner of `groups`; those of the view come last."""
         o = self.options
@@ -174,7 +203,7 @@ def _setting(scenario: Scenario, options: LoopOptions) -> Iterator[_Setting]:
 
 def _view_group(setting: _Setting, views: list[View]) -> list[RateGroup]:
     """The slow group that copies what the view shows, if there is one; the view itself is made later."""
-    if not (setting.options.view and sys.stderr.isatty()):
+    if not setting.shown:
         return []
     divisor = max(1, round(EVERY_S * setting.clock.speed * _rate_hz(setting.scenario)))
     return [RateGroup("view", lambda tick, t: views[0].note(tick, t), divisor)]
@@ -186,7 +215,6 @@ def fly_plant(
 ) -> Outcome:  # fmt: skip
     """The spacecraft on a link; a flight side must introduce itself first."""
     plant = Plant(scenario.plant_config(), scenario.seed)
-    rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
     with ExitStack() as stack:
         setting = stack.enter_context(_setting(scenario, options))
         line = Line(
@@ -194,31 +222,35 @@ def fly_plant(
             full="wait" if setting.lockstep else "lose",
         )  # fmt: skip
         stack.callback(line.close)
+        _rehearse(scenario, tell)  # after the line is there: who looks for it shall find it
+        heard = (lambda sentence: None) if setting.shown else tell  # the view has a line for it
+        events = stack.enter_context(ObjectLog(lambda told: _tell_events(told, heard), slots=EVENTS))
         side = PlantSide(
             plant, line.port, setting.log, ticks=setting.ticks, log_every=setting.every, lockstep=setting.lockstep,
-            timeout_s=timeout_s, on_loss=on_loss, give_up_s=give_up_s, tend=line.tend,
+            timeout_s=timeout_s, on_loss=on_loss, give_up_s=give_up_s, tend=line.tend, tell=events.put,
         )  # fmt: skip
         views: list[View] = []
         runner = setting.runner([RateGroup("plant", side.tick)], _view_group(setting, views))
         side.give_up = lambda: runner.stop(f"given up: nothing was heard from the flight side for {give_up_s:g} s")
+        side.stopping = lambda: runner.stopping
         _tell_notes(line, tell)
         tell(f"plant of {scenario.name} at {line.address}, waiting for the flight side")
-        _meet(line, connect_s)
-        told = lambda: dataclasses.asdict(side.counters) | {"refused": line.port.codec.counters.refused}  # noqa: E731
-        views.append(View(plant.truth, side.control, runner.report, told))
-        run = _run(runner, setting.ticks + (not setting.lockstep), views, setting)
+        _meet(line, connect_s, tell)
+        views.append(View(plant.truth, side.control, runner.report, lambda: _shown(side, line)))
+        run, wall_s = _run(runner, setting.ticks + (not setting.lockstep), views)
         side.finish(Reason.FINISHED if run.stop_reason == COMPLETE else Reason.ASKED)
         rows, kept = setting.log.finish()
         finished = side.counters.ticks == setting.ticks and not run.errors and kept.complete
         result = Outcome(run=run, log=kept, line=line.account(), counters=dataclasses.asdict(side.counters), bare=None,
-                         finished=finished)  # fmt: skip
+                         finished=finished, asked=setting.asked("plant", on_loss=on_loss, timeout_s=timeout_s),
+                         wall_s=wall_s, events=side.events)  # fmt: skip
         return _kept(setting, rows, result)
 
 
-def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool) -> Outcome:
+def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool, tell: Callable[[str], object]) -> Outcome:
     """Plant and flight side in one process; `compare` runs a bare C loop at the same rate beside it."""
     plant, flight = Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config())
-    rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
+    _rehearse(scenario, tell)
     with ExitStack() as stack:
         setting = stack.enter_context(_setting(scenario, options))
         if compare and not isinstance(setting.clock, RealTime):
@@ -227,18 +259,19 @@ def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool) -> Outcome
         runner = setting.runner(loop.groups(setting.every), _view_group(setting, views))
         views.append(View(plant.truth, flight.control, runner.report, dict))
         bare = stack.enter_context(_bare(scenario, setting.ticks)) if compare else None
-        run = _run(runner, setting.ticks, views, setting)
+        run, wall_s = _run(runner, setting.ticks, views)
         rows, kept = setting.log.finish()
         finished = run.ticks_run + run.skipped == setting.ticks and not run.errors and kept.complete
         result = Outcome(run=run, log=kept, line={}, counters={}, bare=bare.result() if bare else None,
-                         finished=finished)  # fmt: skip
+                         finished=finished, asked=setting.asked("loop"), wall_s=wall_s)  # fmt: skip
         return _kept(setting, rows, result)
 
 
-def _run(runner: Runner, ticks: int, views: list[View], setting: _Setting) -> Report:
-    shown = any(group.name == "view" for group in runner.groups)
+def _run(runner: Runner, ticks: int, views: list[View]) -> tuple[Report, float]:
+    """The report, and the seconds of wall time."""
+    shown, began = any(group.name == "view" for group in runner.groups), time.perf_counter()
     with views[0] if shown else nullcontext():
-        return runner.run(ticks)
+        return runner.run(ticks), time.perf_counter() - began
 
 
 def _bare(scenario: Scenario, ticks: int) -> Baseline:
@@ -250,13 +283,36 @@ def _tell_notes(line: Line, tell: Callable[[str], object]) -> None:
         tell(f"note: {note}")
 
 
-def _meet(line: Line, timeout_s: float) -> None:
+def _rehearse(scenario: Scenario, tell: Callable[[str], object]) -> None:
+    """Load the kernels, or compile them, which is told if it takes long."""
+    notice = Timer(PATIENCE_S, tell, ["compiling the kernels, once: about a minute"])
+    notice.daemon = True
+    notice.start()
+    try:
+        rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(scenario.flight_config()))
+    finally:
+        notice.cancel()
+
+
+def _meet(line: Line, timeout_s: float, tell: Callable[[str], object]) -> None:
     """Shake hands, or say in one sentence why not."""
     stop = StopFlag()
     with stopped_by_signals(stop):
-        complaint = line.meet(timeout_s, lambda: stop.reason is not None)
+        complaint = line.meet(timeout_s, lambda: stop.reason is not None, tell)
     if complaint:
-        raise ValueError(f"no handshake on {line.base.name}: {complaint}")
+        raise ValueError(f"no handshake on {line.options.link}: {complaint}")
+
+
+def _tell_events(events: list[Event], tell: Callable[[str], object]) -> None:
+    for event in events:
+        tell(report_text.event(event))
+
+
+def _shown(side: PlantSide, line: Line) -> dict[str, Any]:
+    """What the live view tells of the flight side."""
+    latest = report_text.event(side.events[-1]) if side.events else ""
+    counted = dataclasses.asdict(side.counters) | {"refused": line.port.codec.counters.refused}
+    return {"flight side": side.state(), "latest event": latest} | counted
 
 
 def _kept(setting: _Setting, rows: Rows, result: Outcome) -> Outcome:
@@ -291,12 +347,13 @@ def fly_flight(
 ) -> tuple[FlightSide, str, dict[str, Any]]:
     """Estimator and controller on a link; returns the side, why it ended, and the line's counters."""
     flight = scenario.flight_config()
-    rehearse(Plant(scenario.plant_config(), scenario.seed), Flight(flight))
     line = Line(Role.FLIGHT, line_options, scenario_hash(scenario), scenario.tick_s, scenario.text)
     try:
+        _rehearse(scenario, tell)
         _tell_notes(line, tell)
         tell(f"flight side of {scenario.name} at {line.address}, looking for the plant")
-        _meet(line, connect_s)
+        _meet(line, connect_s, tell)
+        tell("the plant is there")
         side = FlightSide(line.port, lambda: Flight(flight), timeout_s=timeout_s, ended=_ends(line))
         with quiet_interpreter(), stopped_by_signals(side.stop):
             reason = side.run()

@@ -1,15 +1,18 @@
 /* A flight program in plain C99: B-dot and quaternion feedback on the frames of attitude_frames.h.
  *
- *     flight [--inertial] LINK        LINK: stdio:, udp://ADDRESS:PORT (numbers), or the path of a serial line
+ *     flight [--inertial] LINK        LINK: stdio:, udp://HOST:PORT, or the path of a serial line or pseudo-terminal
+ *
+ * Neither line nor plant need be there yet: it waits for both, two minutes each. Exit code 0 when the plant ends or
+ * closes the line, 1 if the line cannot be opened or the plant falls silent, 2 for wrong usage.
  *
  * It points the body's z axis to nadir and x along the flight (with --inertial: to the attitude [0, 0, 0, 1]) as soon
  * as a star tracker has told an attitude and the body turns slowly; until then it damps the rate with the torquers.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +31,9 @@ static const double INERTIA[3] = {0.0419, 0.0419, 0.0067}; /* kg m2 */
 static const double WHEEL_AXIS[WHEELS][3] = {{1, 1, 1}, {-1, 1, 1}, {-1, -1, 1}, {1, -1, 1}}; /* over sqrt(3) */
 static const double WHEEL_VISCOUS = 4.0e-9, WHEEL_COULOMB = 2.0e-6; /* N m s, N m */
 static const double MAX_TORQUE = 5.0e-4, MAX_DIPOLE = 0.2; /* N m, A m2 */
-static const double TORQUER_PERIOD = 1.0, QUIET_FROM = 0.65, QUIET_TO = 0.95; /* s: when the torquers are off */
+static const double TORQUER_PERIOD = 1.0, QUIET_FROM = 0.67, QUIET_TO = 0.95; /* s; parts: torquers are off */
+static const double SIGMA[3] = {1.0e-4, 3.2e-4, 1.0e-4}; /* rad: a star tracker that looks along y, misaligned */
+static const double BIAS_SIGMA = 2.5e-3, BIAS_SIGMA_END = 2.0e-5; /* rad/s: the gyro's at turn-on, and once learnt */
 
 /* ------------------------------------------------------------------ settings */
 static const double BDOT_GAIN = 20.0; /* A m2 per rad/s that the field seems to turn */
@@ -36,12 +41,16 @@ static const double BANDWIDTH = 0.15, DAMPING = 0.8; /* rad/s, 1 */
 static const double SLOW = 0.05; /* rad/s: below, the wheels take over */
 static const double ATTITUDE_GAIN = 0.2, BIAS_GAIN = 0.01; /* per sample, and per s and sample, of the star tracker */
 static const double MAX_BIAS = 0.01; /* rad/s */
-static const double PATIENCE = 30.0, HELLO_EVERY = 0.1, SILENCE = 0.2; /* s */
+#ifndef PATIENCE_S
+#define PATIENCE_S 120.0 /* to wait for the line, and for a word of the plant: it may have to be compiled first */
+#endif
+static const double HELLO_EVERY = 0.1, SILENCE = 0.2, RETRY = 0.1, STALLED = 1.0; /* s */
 static const double MU = 3.986004418e14; /* m3/s2 */
 
 typedef struct {
     int running; /* there is an attitude */
     double t, q[4], bias[3], omega[3];
+    double drift, bias_sigma; /* rad, rad/s: what gyro and bias may have made wrong, 1 sigma */
     int has_field, has_orbit;
     double field_t, field[3], dipole[TORQUERS];
     double orbit_t, r[3], v[3];
@@ -152,7 +161,9 @@ static void correct(flight_state *s, double t, double sample_t, const double mea
     turn(q, late);
     if (!s->running)
         memcpy(s->q, q, sizeof q);
+    s->drift *= s->running ? 1.0 - ATTITUDE_GAIN : 0.0;
     s->running = 1;
+    s->bias_sigma = fmax(BIAS_SIGMA_END, (1.0 - BIAS_GAIN) * s->bias_sigma);
     difference(s->q, q, error);
     for (i = 0; i < 3; i++) {
         s->bias[i] = clamp(s->bias[i] - BIAS_GAIN * error[i], MAX_BIAS);
@@ -163,14 +174,16 @@ static void correct(flight_state *s, double t, double sample_t, const double mea
 
 static void estimate(flight_state *s, const attitude_samples *x, double t)
 {
+    const double dt = t > s->t && t - s->t < 10.0 ? t - s->t : 0.0;
     double angle[3];
     int i;
     for (i = 0; i < 3; i++) {
-        angle[i] = s->omega[i] * (t > s->t && t - s->t < 10.0 ? t - s->t : 0.0);
+        angle[i] = s->omega[i] * dt;
         if (attitude_has(x->valid, ATTITUDE_BIT_GYRO) && isfinite(x->gyro_omega_B[i]))
             s->omega[i] = x->gyro_omega_B[i] - s->bias[i];
     }
     turn(s->q, angle);
+    s->drift += s->bias_sigma * dt;
     s->t = t;
     if (attitude_has(x->valid, ATTITUDE_BIT_STAR_TRACKER_0))
         correct(s, t, x->star_tracker_0_t, x->star_tracker_0_q_IB);
@@ -287,8 +300,10 @@ static void fly(flight_state *s, const attitude_samples *x, double t, int inerti
     }
 }
 
+/* There is no covariance: sigma is that of the star tracker, and of what the gyro's bias may have done since. */
 static void tell(const flight_state *s, double t, attitude_estimate *e, attitude_control *c)
 {
+    int i;
     memset(e, 0, sizeof *e);
     memset(c, 0, sizeof *c);
     e->t = t;
@@ -296,6 +311,10 @@ static void tell(const flight_state *s, double t, attitude_estimate *e, attitude
     memcpy(e->q_IB, s->q, sizeof s->q);
     memcpy(e->omega_B, s->omega, sizeof s->omega);
     memcpy(e->gyro_bias_B, s->bias, sizeof s->bias);
+    for (i = 0; i < 3; i++) {
+        e->sigma_B[i] = s->running ? SIGMA[i] + s->drift : (double)NAN; /* unknown */
+        e->sigma_bias_B[i] = s->bias_sigma;
+    }
     c->mode = s->pointing ? 3.0 : 0.0;
     c->pointing = s->pointing ? 0.0 : -1.0;
     memcpy(c->reference_q_IB, s->reference, sizeof s->reference);
@@ -317,26 +336,60 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int open_udp(const char *address)
+/* Host and port of udp://HOST:PORT; 0 if the text is not of that kind. */
+static int split_address(const char *text, char host[256], char port[6])
 {
-    struct sockaddr_in to;
-    char host[64];
-    int port, fd = socket(AF_INET, SOCK_DGRAM, 0);
-    memset(&to, 0, sizeof to);
-    to.sin_family = AF_INET;
-    if (sscanf(address, "%63[0-9.]:%d", host, &port) != 2 || port < 1 || port > 65535
-        || inet_pton(AF_INET, host, &to.sin_addr) != 1)
-        return -1;
-    to.sin_port = htons((uint16_t)port);
-    return fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof to) == 0 ? fd : -1;
+    const char *colon = strrchr(text, ':');
+    const size_t size = colon == NULL ? 0 : (size_t)(colon - text);
+    if (size == 0 || size > 255 || strlen(colon + 1) > 5 || strspn(colon + 1, "0123456789") != strlen(colon + 1)
+        || atoi(colon + 1) < 1 || atoi(colon + 1) > 65535)
+        return 0;
+    memcpy(host, text, size);
+    host[size] = '\0';
+    strcpy(port, colon + 1);
+    return 1;
 }
 
-static int open_serial(const char *path)
+static int well_formed(const char *link)
+{
+    char host[256], port[6];
+    return strncmp(link, "udp://", 6) == 0 ? split_address(link + 6, host, port) : link[0] != '\0' && link[0] != '-';
+}
+
+static int refuse(int fd, const char **why)
+{
+    *why = strerror(errno);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int open_udp(const char *text, const char **why)
+{
+    struct addrinfo wanted, *found = NULL;
+    char host[256], port[6];
+    int fd, error;
+    memset(&wanted, 0, sizeof wanted);
+    wanted.ai_family = AF_INET;
+    wanted.ai_socktype = SOCK_DGRAM;
+    error = split_address(text, host, port) ? getaddrinfo(host, port, &wanted, &found) : EAI_NONAME;
+    if (error != 0) {
+        *why = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
+        return -1;
+    }
+    fd = socket(AF_INET, SOCK_DGRAM, 0);
+    if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) != 0)
+        fd = refuse(fd, why);
+    freeaddrinfo(found);
+    return fd;
+}
+
+static int open_serial(const char *path, const char **why)
 {
     struct termios mode;
-    int fd = open(path, O_RDWR | O_NOCTTY);
+    int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK); /* a plant that does not read must not hold us up */
     if (fd < 0 || tcgetattr(fd, &mode) != 0)
-        return -1;
+        return refuse(fd, why);
     mode.c_iflag = 0;
     mode.c_oflag = 0;
     mode.c_lflag = 0;
@@ -345,26 +398,47 @@ static int open_serial(const char *path)
     mode.c_cc[VTIME] = 0;
     cfsetispeed(&mode, B115200);
     cfsetospeed(&mode, B115200);
-    return tcsetattr(fd, TCSANOW, &mode) == 0 ? fd : -1;
+    return tcsetattr(fd, TCSANOW, &mode) == 0 ? fd : refuse(fd, why);
 }
 
-static int open_line(line *l, const char *text)
+static int open_line(line *l, const char *link, const char **why)
 {
     memset(l, 0, sizeof *l);
-    if (strcmp(text, "stdio:") == 0) {
+    if (strcmp(link, "stdio:") == 0) {
         l->out = STDOUT_FILENO;
         return 1;
     }
-    l->datagrams = strncmp(text, "udp://", 6) == 0;
-    l->in = l->out = l->datagrams ? open_udp(text + 6) : open_serial(text);
+    l->datagrams = strncmp(link, "udp://", 6) == 0;
+    l->in = l->out = l->datagrams ? open_udp(link + 6, why) : open_serial(link, why);
     return l->in >= 0;
 }
 
+/* Try until the line is there: a pseudo-terminal appears only when its plant is ready. */
+static int await_line(line *l, const char *link)
+{
+    const struct timespec pause = {0, (long)(1e9 * RETRY)};
+    const double end = now() + PATIENCE_S;
+    const char *why = "";
+    int told = 0;
+    while (!open_line(l, link, &why)) {
+        if (now() >= end) {
+            fprintf(stderr, "flight: cannot open %s: %s\n", link, why);
+            return 0;
+        }
+        if (!told++)
+            fprintf(stderr, "flight: waiting for %s: %s\n", link, why);
+        nanosleep(&pause, NULL);
+    }
+    return 1;
+}
+
+/* What a reader that sleeps leaves no room for is dropped: the receiver finds its way by the markers. */
 static void write_all(int fd, const uint8_t *data, size_t size)
 {
-    while (size > 0) {
+    struct pollfd ready = {fd, POLLOUT, 0};
+    while (size > 0 && poll(&ready, 1, (int)(1000.0 * STALLED)) > 0) {
         const ssize_t done = write(fd, data, size);
-        if (done < 0 && errno != EINTR)
+        if (done < 0 && errno != EINTR && errno != EAGAIN)
             return;
         data += done > 0 ? done : 0;
         size -= done > 0 ? (size_t)done : 0u;
@@ -390,7 +464,8 @@ typedef struct {
     flight_state state;
     attitude_command command;
     uint64_t plant, tick;
-    int flown, inertial, over;
+    int flown, inertial, stopped, closed;
+    unsigned long unusable; /* packets since the last good one */
     double heard;
 } program;
 
@@ -404,6 +479,7 @@ static void renew(program *p)
 {
     memset(&p->state, 0, sizeof p->state);
     p->state.q[3] = p->state.reference[3] = 1.0;
+    p->state.bias_sigma = BIAS_SIGMA;
     p->plant = p->me.peer;
     p->flown = 0;
 }
@@ -431,12 +507,13 @@ static void take(program *p, const uint8_t *packet, size_t size)
     const attitude_status status = attitude_decode(&p->me, packet, size, &frame);
     if (p->me.answer_due)
         say_hello(p);
+    p->unusable = status == ATTITUDE_ACCEPTED ? 0 : p->unusable + 1;
     if (status != ATTITUDE_ACCEPTED)
         return;
     p->heard = now();
     if (frame.apid == ATTITUDE_APID_SAMPLES)
         answer(p, &frame);
-    p->over |= frame.apid == ATTITUDE_APID_STOP;
+    p->stopped |= frame.apid == ATTITUDE_APID_STOP;
 }
 
 static void listen_once(program *p)
@@ -453,7 +530,7 @@ static void listen_once(program *p)
             take(p, data, (size_t)got);
         return;
     }
-    p->over |= got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+    p->closed |= got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
     for (i = 0; i < got; i++) {
         attitude_stream_push(&p->l.stream, data[i]);
         while ((size = attitude_stream_take(&p->l.stream, packet)) > 0)
@@ -461,25 +538,46 @@ static void listen_once(program *p)
     }
 }
 
+static void fly_on(program *p)
+{
+    double next_hello = 0.0;
+    for (p->heard = now(); !p->stopped && !p->closed && now() - p->heard < PATIENCE_S;) {
+        if ((p->me.peer == 0 || now() - p->heard > SILENCE) && now() >= next_hello) {
+            say_hello(p); /* if there is a peer: the last one may have been lost */
+            next_hello = now() + HELLO_EVERY;
+        }
+        listen_once(p);
+    }
+}
+
+/* Says why it ends, unless all is well; returns the exit code. */
+static int conclude(const program *p)
+{
+    if (p->stopped)
+        return 0;
+    if (p->closed)
+        fprintf(stderr, "flight: the line was closed\n");
+    else if (p->unusable > 0)
+        fprintf(stderr, "flight: no packet from the plant was good for %g s, %lu were not\n", PATIENCE_S, p->unusable);
+    else
+        fprintf(stderr, "flight: nothing was heard from the plant for %g s\n", PATIENCE_S);
+    return p->closed ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     static program p;
     struct timespec t;
-    double next_hello = 0.0;
     p.inertial = argc == 3 && strcmp(argv[1], "--inertial") == 0;
-    if (argc != 2 + p.inertial || !open_line(&p.l, argv[argc - 1])) {
-        fprintf(stderr, "usage: flight [--inertial] stdio: | udp://ADDRESS:PORT | SERIAL-LINE\n");
+    if (argc != 2 + p.inertial || !well_formed(argv[argc - 1])) {
+        fprintf(stderr, "usage: flight [--inertial] stdio: | udp://HOST:PORT | SERIAL-LINE\n");
         return 2;
     }
+    if (!await_line(&p.l, argv[argc - 1]))
+        return 1;
     clock_gettime(CLOCK_REALTIME, &t);
     attitude_init(&p.me, ATTITUDE_ROLE_FLIGHT, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, NULL, 1.0);
     renew(&p);
-    for (p.heard = now(); !p.over && now() - p.heard < PATIENCE;) {
-        if ((p.me.peer == 0 || now() - p.heard > SILENCE) && now() >= next_hello) {
-            say_hello(&p); /* if there is a peer: the last one may have been lost */
-            next_hello = now() + HELLO_EVERY;
-        }
-        listen_once(&p);
-    }
-    return p.over ? 0 : 1;
+    fly_on(&p);
+    return conclude(&p);
 }

@@ -44,6 +44,7 @@ def test_a_rate_that_does_not_divide_the_loops(rate, allowed):
         ({"divisor": 4, "offset": 4}, "offset of group 'g' must be an integer from 0 to 3, got 4"),
         ({"divisor": 4, "offset": -1}, "offset of group 'g' must be an integer from 0 to 3, got -1"),
         ({"callback": None}, "callback of group 'g' must be callable, got None"),
+        ({"name": 7}, "name of a group must be a string, got 7"),
     ],
 )
 def test_groups_that_make_no_sense(arguments, sentence):
@@ -56,3 +57,33 @@ def test_groups_need_names_of_their_own():
         check_groups([RateGroup("a", nothing), RateGroup("b", nothing), RateGroup("a", nothing)])
     with pytest.raises(ValueError, match="at least one"):
         check_groups([])
+
+
+def test_a_rate_that_is_no_number():
+    with pytest.raises(ValueError, match=r"^rate_hz of group 'g' must be a number above 0 .*, got '10'$"):
+        RateGroup.at("g", nothing, rate_hz="10", loop_rate_hz=100)
+    with pytest.raises(ValueError, match=r"^loop_rate_hz must be a number above 0 .*, got None$"):
+        RateGroup.at("g", nothing, rate_hz=10, loop_rate_hz=None)
+
+
+ALONE = RateGroup("alone", nothing)
+
+
+@pytest.mark.parametrize(
+    ("groups", "sentence"),
+    [
+        ([print], "groups must be RateGroup objects, got <built-in function print> in place 0"),
+        ([ALONE, "nav"], "groups must be RateGroup objects, got 'nav' in place 1"),
+        (ALONE, f"groups must be a sequence of RateGroup objects, got {ALONE!r}: a single one goes into a list"),
+        (None, "groups must be a sequence of RateGroup objects, got None"),
+        ((), "groups must hold at least one rate group, got none"),
+    ],
+)
+def test_what_is_no_sequence_of_groups(groups, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        check_groups(groups)
+
+
+def test_groups_may_come_from_a_generator():
+    groups = [RateGroup("a", nothing), RateGroup("b", nothing)]
+    assert check_groups(group for group in groups) == tuple(groups)

@@ -3,16 +3,21 @@
 import dataclasses
 import gc
 import json
+import logging
 import random
+import re
 import sys
 import threading
+import traceback
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import attitude
 from hil.clock import FakeClock, Lockstep, RealTime, Scaled
 from hil.rate_groups import RateGroup
+from hil.report import last_line
 from hil.runner import Runner
 from hil.timeline import Timeline
 
@@ -196,6 +201,62 @@ def test_the_report_is_plain_data():
     assert told["lateness"]["bins"][0] == [0.0, 0.001, 2]
 
 
+def test_the_report_prints_in_a_few_lines():
+    def bad(tick, t):
+        if tick > 3:
+            raise ValueError(f"tick {tick}\nand more")
+
+    clock = FakeClock(late_ns=[MS, 2 * MS])
+    groups = [RateGroup("worker", Script(clock, {0: 1, 6: 35})), RateGroup("bad", bad, 2)]
+    report = loop(groups, clock).run(ticks=10)
+    # tick 6 works 35 ms from 60 to 95: 7 and 8 are over; 1 and 2 woke 1 and 2 ms late, 9 was 25 late for 7
+    assert str(report).splitlines() == [
+        "8 ticks at 100 Hz by fake, 0.095 s: complete",
+        "slips 3, skipped 2, overruns 1, errors 2, watchdog trips 0, drift 5000 us",
+        "us                             p50       p99       max   count   slips",
+        "lateness                       0.0   25000.0   25000.0       8",
+        "execution of the tick          0.0   35000.0   35000.0       8",
+        "  worker                       0.0   35000.0   35000.0       8       2",
+        "  bad                          0.0       0.0       0.0       4       1",
+        "errors in group 'bad': 2, the first ValueError: tick 4 (traceback in groups[1].first_error)",
+    ]
+
+
+def test_the_printed_percentiles_are_those_of_the_report():
+    report, _, _ = scripted({})
+    lateness = dataclasses.replace(report.lateness, count=7, p50_us=1.25, p99_us=20.5, max_us=300.75)
+    row = str(dataclasses.replace(report, lateness=lateness)).splitlines()[3]
+    assert row.split() == ["lateness", "1.2", "20.5", "300.8", "7"]
+
+
+def test_a_report_of_a_good_run_speaks_of_no_group_with_errors():
+    report, _, _ = scripted({})
+    assert "errors 0" in str(report)
+    assert "the first" not in str(report)
+
+
+def raised(error, cause=None):
+    """The traceback of an exception, as the loop keeps it."""
+    try:
+        raise error from cause
+    except Exception:
+        return traceback.format_exc()
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "line"),
+    [
+        (ValueError("no such row"), None, "ValueError: no such row"),
+        (ValueError("two lines\nof text\n"), None, "ValueError: two lines"),
+        (ArithmeticError(), None, "ArithmeticError"),
+        (RuntimeError("outer"), KeyError("inner"), "RuntimeError: outer"),
+        (ExceptionGroup("some", [ValueError("one"), KeyError("two")]), None, "KeyError: 'two'"),
+    ],
+)
+def test_the_line_of_a_traceback_that_names_the_exception(error, cause, line):
+    assert last_line(raised(error, cause)) == line
+
+
 def test_the_report_can_be_read_in_flight():
     seen = []
     runner = loop([RateGroup("g", lambda k, t: seen.append(runner.report()))], FakeClock())
@@ -328,6 +389,23 @@ def test_warm_up_comes_first_and_is_the_kernels_by_default(monkeypatch):
     assert calls == ["kernels", 0]
 
 
+def test_the_kernels_are_announced_to_the_logger_and_not_printed(monkeypatch, caplog, capfd):
+    told = []
+    monkeypatch.setattr(attitude, "warm_up", lambda: told.extend(caplog.messages))
+    with caplog.at_level(logging.INFO, "hil"):
+        Runner(100, [RateGroup("g", lambda k, t: None)], clock=FakeClock()).run(ticks=1)
+    assert told == ["compiling or loading the kernels of attitude before the first tick"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_without_kernels_has_nothing_to_warm(monkeypatch):
+    monkeypatch.setattr(attitude, "warm_up", lambda: pytest.fail("warmed"))
+    monkeypatch.delitem(sys.modules, "attitude")
+    report = Runner(100, [RateGroup("g", lambda k, t: None)], clock=FakeClock()).run(ticks=1)
+    assert "attitude" not in sys.modules
+    assert report.ticks_run == 1
+
+
 def test_the_watchdog_counts_the_ticks_that_took_too_long():
     barked = []
     report, _, _ = scripted(
@@ -348,24 +426,47 @@ def test_the_watchdog_counts_the_ticks_that_took_too_long():
         ({"waiting": "doze"}, "waiting must be one of sleep, sleep-spin, spin, got 'doze'"),
         ({"watchdog_s": 0}, "watchdog_s must be a number of seconds above 0, got 0"),
         ({"spin_margin_s": -1}, "spin_margin_s must be a number of seconds from 0, got -1"),
+        ({"spin_margin_s": "1"}, "spin_margin_s must be a number of seconds from 0, got '1'"),
+        ({"rate": "50"}, "rate_hz must be a number above 0 and at most 1000000 Hz, got '50'"),
+        ({"rate": [50]}, "rate_hz must be a number above 0 and at most 1000000 Hz, got [50]"),
+        ({"clock": RealTime}, "clock must be a Clock object such as RealTime(), got <class 'hil.clock.RealTime'>"),
+        ({"warm_up": print}, "warm_up must be a sequence of callables, () for none, got <built-in function print>"),
+        ({"warm_up": [1]}, "warm_up must be a sequence of callables, () for none, got [1]"),
     ],
 )
 def test_options_that_make_no_sense(options, sentence):
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
-        loop([RateGroup("g", lambda k, t: None)], FakeClock(), **options)
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        loop([RateGroup("g", lambda k, t: None)], **{"clock": FakeClock(), **options})
+
+
+@pytest.mark.parametrize("groups", [[print], RateGroup("g", print), [], None])
+def test_groups_are_checked_when_the_loop_is_made(groups):
+    with pytest.raises(ValueError, match=r"^groups must "):
+        Runner(50, groups)
 
 
 @pytest.mark.parametrize(
     ("length", "sentence"),
     [
         ({"ticks": -1}, "ticks must be an integer from 0, got -1"),
+        ({"ticks": 2.5}, "ticks must be an integer from 0, got 2.5"),
+        ({"ticks": "3"}, "ticks must be an integer from 0, got '3'"),
         ({"duration_s": float("nan")}, "duration_s must be a number of seconds from 0, got nan"),
+        ({"duration_s": "3"}, "duration_s must be a number of seconds from 0, got '3'"),
         ({"ticks": 1, "duration_s": 1.0}, "ticks and duration_s exclude each other, got 1 and 1.0"),
     ],
 )
 def test_lengths_that_make_no_sense(length, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         loop([RateGroup("g", lambda k, t: None)], FakeClock()).run(**length)
+
+
+@pytest.mark.parametrize(
+    "length", [{"ticks": np.int64(3)}, {"duration_s": np.float32(0.03125)}, {"duration_s": Fraction(3, 100)}]
+)
+def test_lengths_may_be_numbers_of_any_make(length):
+    report = loop([RateGroup("g", lambda k, t: None)], FakeClock(), rate=96).run(**length)
+    assert report.ticks_run == 3  # 1/32 s are three periods; 0.03 s are 2.88
 
 
 # ------------------------------------------------------------------ for real

@@ -65,7 +65,8 @@ class Craft:
         side.finish()
         rows, kept = log.finish()
         log.close()
-        return SimpleNamespace(rows=rows, log=kept, report=report, counters=side.counters, complaint=complaint)
+        told = {"counters": side.counters, "events": side.events, "complaint": complaint}
+        return SimpleNamespace(rows=rows, log=kept, report=report, **told)
 
 
 @pytest.fixture(scope="session")

@@ -138,27 +138,58 @@ def test_a_silent_flight_side_is_noticed_and_comes_back(rig, on_loss, wanted):
     assert r.wheel() == [1e-5, wanted, wanted, 2e-5]
 
 
-def test_in_lockstep_samples_are_repeated_and_the_loop_goes_on_without_an_answer(rig):
-    r = rig(lockstep=True)
-    given_up = []
-    r.side.give_up = lambda: given_up.append(True)
+def test_in_lockstep_time_stands_still_without_an_answer(rig):
+    """The flight side is silent for longer than the timeout: nothing is held, and its command is flown after all."""
+    told = []
+    r = rig(lockstep=True, tell=told.append)
+    waited = iter([None, None, None, None, None, None, None, 1e-5])
+    receive = r.side.port.receive
+
+    def slowly(timeout_s):
+        answer = next(waited, None)
+        if answer is not None:
+            r.peer.samples()
+            r.peer.command(0, answer)
+        return receive(timeout_s)
+
+    r.side.port.receive = slowly
     r.tick()
-    ticks = []
-    while (frame := r.peer.samples()) is not None:
-        ticks.append(frame.header.tick)
     c = r.side.counters
-    assert (c.held, c.losses, c.ticks) == (1, 1, 1)
-    assert ticks == [0] * (c.repeats + 1)
-    assert c.repeats >= 1
-    assert given_up == []
+    assert (c.ticks, c.fresh, c.held, c.losses, c.recoveries) == (1, 1, 0, 1, 1)
+    assert c.repeats >= 4
+    assert told == r.side.events
+    assert [event.what.split(" for ")[0].split(" after ")[0] for event in told] == [
+        "flight side silent", "flight side is back",
+    ]  # fmt: skip
+    assert told[0].what.endswith("s, waiting for it")
+    assert r.wheel() == [1e-5]
 
 
 def test_in_lockstep_it_gives_up_in_the_end(rig):
+    """The tick that was never answered is not flown."""
     r = rig(lockstep=True, give_up_s=0.0)
     given_up = []
     r.side.give_up = lambda: given_up.append(True)
     r.tick()
     assert given_up == [True]
+    assert r.side.counters.ticks == 0
+    assert len(r.rows()["truth"]) == 0
+
+
+def test_in_lockstep_a_stop_ends_the_wait(rig):
+    r = rig(lockstep=True)
+    asked = iter([False, False, True])
+    r.side.stopping = lambda: next(asked)
+    r.tick()
+    assert r.side.counters.ticks == 0
+
+
+def test_stop_is_said_more_than_once(rig):
+    r = rig()
+    r.tick(3)
+    r.rows()
+    names = [frame.name for frame in iter(r.peer.samples, None)]
+    assert names[-3:] == ["stop"] * 3
 
 
 def test_late_early_and_broken_commands_are_counted(rig):

@@ -17,7 +17,7 @@ def view():
     truth[TRUTH["q_IB"].part] = control[CONTROL["reference_q_IB"].part] = [0.0, 0.0, 0.0, 1.0]
     runner = Runner(10.0, [RateGroup("nothing", lambda tick, t: None)], clock=Lockstep(), warm_up=())
     runner.run(5)
-    return truth, control, View(truth, control, runner.report, lambda: {"refused": 7})
+    return truth, control, View(truth, control, runner.report, lambda: {"refused": 7, "held": 0, "late_commands": 2})
 
 
 def test_rates_modes_pointing_and_counters():
@@ -31,7 +31,9 @@ def test_rates_modes_pointing_and_counters():
     lines = dict(shown.lines())
     wanted = {"time": "12.0 s", "rate": "5.000 deg/s", "mode": "nominal", "pointing": "30.000 deg off", "refused": "7"}
     assert wanted.items() <= lines.items()
-    assert lines["ticks"] == "5, 0 slips, 0 errors"
+    assert lines["loop"] == "5 ticks, 0 slips, 0 errors"
+    assert lines["late commands"] == "2"
+    assert "held" not in lines
     console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(shown.table())
     assert "30.000 deg off" in console.export_text()
