@@ -20,7 +20,7 @@ Link = Annotated[
     str,
     typer.Option(
         help="udp-listen://HOST:PORT, udp://HOST:PORT, tcp-listen://…, tcp://…, serial:///DEVICE?baud=N, "
-        "pty: or pty:///PATH, child:PROGRAM ARGUMENTS, stdio:",
+        "pty: or pty:///PATH (the other end: serial:///PATH), child:PROGRAM ARGUMENTS, stdio:",
         show_default=False,
     ),
 ]
@@ -37,7 +37,17 @@ Record = Annotated[
 ]
 KeyFile = Annotated[Path | None, typer.Option(help="Shared key, 32 bytes or more; packets are authenticated with it.")]
 Remote = Annotated[bool, typer.Option("--allow-remote", help="Let addresses of other machines in.")]
-Share = Annotated[float, typer.Option(help="Part of the packets, 0 to 1, each way.", min=0.0, max=1.0)]
+
+
+def _share(what: str) -> Any:
+    return typer.Option(help=f"Part of the packets, 0 to 1, each way, that is {what}.", min=0.0, max=1.0)
+
+
+Loss = Annotated[float, _share("lost")]
+Reorder = Annotated[float, _share("overtaken by the next")]
+Duplicate = Annotated[float, _share("sent twice")]
+Corrupt = Annotated[float, _share("damaged")]
+OnLoss = Annotated[str, typer.Option(help="hold or zero the commands of a silent flight side; in lockstep time waits.")]
 Connect = Annotated[float, typer.Option(help="Seconds to wait for the first handshake.", min=0.0)]
 Fifo = Annotated[int | None, typer.Option(help="SCHED_FIFO priority, 1 to 99, if the system allows.")]
 Cpu = Annotated[int | None, typer.Option(help="Processor to stay on.")]
@@ -49,7 +59,7 @@ def plant(
     scenario: Name,
     link: Link,
     rate: Rate = "real",
-    on_loss: Annotated[str, typer.Option(help="hold or zero the commands of a silent flight side.")] = "hold",
+    on_loss: OnLoss = "hold",
     timeout_s: Annotated[float, typer.Option(help="Silence after which the flight side is lost.", min=1e-3)] = 1.0,
     connect_s: Connect = 120.0,
     give_up_s: Annotated[float, typer.Option(help="In lockstep: silence after which the run ends.", min=0.0)] = 60.0,
@@ -61,11 +71,13 @@ def plant(
     record: Record = None,
     key_file: KeyFile = None,
     allow_remote: Remote = False,
-    loss: Share = 0.0,
-    reorder: Share = 0.0,
-    duplicate: Share = 0.0,
-    corrupt: Share = 0.0,
-    delay_s: Annotated[float, typer.Option(help="Packets are late by up to so much, each way.", min=0.0)] = 0.0,
+    loss: Loss = 0.0,
+    reorder: Reorder = 0.0,
+    duplicate: Duplicate = 0.0,
+    corrupt: Corrupt = 0.0,
+    delay_s: Annotated[
+        float, typer.Option(help="Packets are late by up to so much wall time, each way.", min=0.0)
+    ] = 0.0,
     link_seed: Annotated[int, typer.Option(help="Of what is done to the packets.", min=0)] = 0,
     waiting: Wait = "sleep",
     overrun: Overrun = "catch-up",
@@ -74,7 +86,7 @@ def plant(
     no_view: NoView = False,
     json: Json = False,
 ) -> None:
-    """The spacecraft on a link: truth, sensors, actuators. Exit code 1 if the run did not come to its end."""
+    """The spacecraft on a link: truth, sensors, actuators. Exit code 1 if the run or its log is not complete."""
     with refusing():
         from hil.impairments import Impairments
         from sims import cli_hil_jobs as jobs

@@ -96,7 +96,8 @@ def summarise(log: xr.Dataset, settle_s: float = SETTLE_S) -> Summary:
     calm, short = flown.calm_s >= settle_s, flown.calm_s >= TARGET_SETTLE_S
     known = flown.running & (flown.known_s >= settle_s)
     damped = "truth_damper_omega_B" in flown
-    within, changes = flown.within[known], mode_changes(flown)
+    told = np.isfinite(flown["estimate_sigma_B"]).all(axis=1)  # a flight side without a sigma says NaN
+    within, changes = flown.within[known & told], mode_changes(flown)
     return Summary(
         scenario=str(log.attrs["scenario"]),
         seed=int(log.attrs["seed"]),

@@ -36,7 +36,7 @@ def environment():
 
 def test_code_runs(tmp_path):
     code = "\n".join(blocks("python")) + CHECKS
-    assert len(blocks("python")) == 4
+    assert len(blocks("python")) == 5
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     drift = float(re.search(r"a million steps: (\S+)", done.stdout).group(1))
@@ -45,6 +45,8 @@ def test_code_runs(tmp_path):
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 1e-12
     assert "last line reached 301 (6, 6) True ACCEPTED" in done.stdout
+    assert "0.4 s: 0.3894 rad" in done.stdout
+    assert "50 ticks at 100 Hz by real time" in done.stdout
     assert "(568, 79) (568, 22)" in done.stdout
     assert "svg" in (tmp_path / "out" / "damper" / "report.html").read_text(encoding="utf-8")
     assert float(re.search(r"500 s: (\S+)", done.stdout).group(1)) < 1e-11  # "to roundoff", over 90 turns
