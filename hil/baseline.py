@@ -40,7 +40,9 @@ class Baseline:
         except BaseException:
             self._folder.cleanup()
             raise
-        self._process = subprocess.Popen([program, *self._arguments], stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            [program, *self._arguments], stdout=subprocess.PIPE, text=True, start_new_session=True
+        )  # an interrupt comes to us alone
         return self
 
     def result(self) -> Durations:

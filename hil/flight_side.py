@@ -6,6 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from attitude.core.jit import Array
+from attitude.spacecraft.frames import COMMAND, CONTROL, ESTIMATE
 from attitude.spacecraft.tick import FlightProgram
 from hil.packets import Frame
 from hil.port import Port
@@ -52,6 +56,8 @@ class FlightSide:
         self.finished = False
         self._flight = make()
         self._tick, self._plants = -1, 0
+        self._command = COMMAND.zeros()
+        self._told: tuple[Array, Array] | None = None
 
     def run(self) -> str:
         """Fly until the end; returns why it ended."""
@@ -101,7 +107,8 @@ class FlightSide:
 
     def _fly(self, frame: Frame) -> bool:
         try:
-            self._command = self._flight.tick(frame.header.t, frame.records[0])
+            self._command = command(self._flight.tick(frame.header.t, frame.records[0]))
+            self._told = told(self._flight)
         except Exception as error:
             self.counters.errors += 1
             self.counters.first_error = self.counters.first_error or f"{type(error).__name__}: {error}"
@@ -110,9 +117,29 @@ class FlightSide:
         return True
 
     def _tell(self, tick: int, t: float) -> None:
-        port, flight = self.port, self._flight
+        port = self.port
         port.tick, port.t = tick, t
         port.send(port.codec.command(tick, t, self._command))
-        estimate, control = getattr(flight, "estimate", None), getattr(flight, "control", None)
-        if estimate is not None and control is not None:
-            port.send(port.codec.housekeeping(tick, t, estimate, control))
+        if self._told is not None:
+            port.send(port.codec.housekeeping(tick, t, *self._told))
+
+
+def command(given: object) -> Array:
+    """What a flight program commands, checked: 16 finite numbers."""
+    found = np.asarray(given, dtype=np.float64)
+    if found.shape != (COMMAND.size,) or not np.isfinite(found).all():
+        raise ValueError(f"command must be {COMMAND.size} finite numbers, got {given!r}")
+    return found
+
+
+def told(flight: FlightProgram) -> tuple[Array, Array] | None:
+    """What a flight program tells of itself, if it does."""
+    if getattr(flight, "estimate", None) is None or getattr(flight, "control", None) is None:
+        return None
+    records = []
+    for record in (ESTIMATE, CONTROL):
+        given = np.asarray(getattr(flight, record.name), dtype=np.float64)
+        if given.shape != (record.size,):
+            raise ValueError(f"{record.name} must be {record.size} numbers, got shape {given.shape}")
+        records.append(given)
+    return records[0], records[1]

@@ -87,8 +87,11 @@ class StandardStreams(StreamLink):
 
     def __init__(self) -> None:
         super().__init__("standard input and output")
-        self._output = os.dup(1)
-        os.dup2(2, 1)
+        try:
+            self._output = os.dup(1)
+            os.dup2(2, 1)
+        except OSError as error:
+            raise LinkError(f"standard output cannot be used as a link: {error.strerror}") from None
         self._open_channel(0, self._output)
 
     def _release(self) -> None:

@@ -31,7 +31,7 @@ class SerialLine(StreamLink):
             raise LinkError(f"serial device {self._path} is not there")
         try:
             return serial.Serial(self._path, self._baud, timeout=0, exclusive=True)
-        except (serial.SerialException, OSError, ValueError) as error:
+        except (serial.SerialException, OSError, ValueError, OverflowError) as error:
             raise LinkError(f"serial device {self._path} cannot be opened at {self._baud} baud: {error}") from None
 
     def _reopen(self) -> None:

@@ -263,7 +263,7 @@ class PlantSide:
     def _notice_peers(self) -> None:
         """Tell of a flight side that introduced itself anew."""
         if self.port.synchronisations != self._peers:
-            self._peers = self.port.synchronisations
+            self._peers, self._heard_s = self.port.synchronisations, time.monotonic()
             self._note(f"flight side introduced itself anew, handshake {self._peers}")
 
     def _choose(self) -> None:

@@ -33,21 +33,24 @@ class Port:
 
     def receive(self, timeout_s: float = 0.0) -> Frame | None:
         """The next good frame that is not a HELLO; HELLOs are answered here."""
-        deadline, packets = self._now() + timeout_s, 0
+        return self._receive(self._now() + timeout_s, lambda: False)
+
+    def _receive(self, deadline: float, enough: Callable[[], bool]) -> Frame | None:
+        packets = 0
         while packets < BATCH:
             self._introduce()
             packet = self.link.receive(self._patience(deadline))
             packets += packet is not None
             frame = self._judge(packet) if packet is not None else None
-            if frame is not None or (packet is None and self._now() >= deadline):
+            if frame is not None or enough() or (packet is None and self._now() >= deadline):
                 return frame
         return None
 
     def synchronise(self, timeout_s: float) -> bool:
-        """Wait for a peer at most so long; `codec.complaint()` says why there is none. Frames meanwhile are dropped."""
+        """Wait for a peer at most so long; `codec.complaint()` says why there is none. Takes none of its frames."""
         deadline = self._now() + timeout_s
         while not self.synchronised and self._now() < deadline:
-            self.receive(self._patience(deadline))
+            self._receive(self._now() + self._patience(deadline), lambda: self.synchronised)
         return self.synchronised
 
     def _patience(self, deadline: float) -> float:

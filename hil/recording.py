@@ -113,6 +113,8 @@ class Recorder:
 
 def _make_way(path: Path) -> Path | None:
     """Rename the recording of an earlier run: evidence, which a flight side started again must not overwrite."""
+    if path.is_fifo():
+        raise ValueError(f"recording {path} cannot be written: a pipe may stop the loop")
     if not path.is_file() or path.stat().st_size == 0:
         return None
     with suppress(OSError), open(path, "rb") as file:

@@ -45,6 +45,7 @@ class _Replay:
     def __init__(self, role: Role, make: Callable[[], FlightProgram]) -> None:
         self.role, self.make = role, make
         self.result = Replayed()
+        self._flight: FlightProgram | None = None  # until the peer of the side that recorded is heard
         self._session = 0  # of the peer of the side that recorded
         self._results: dict[int, dict[str, tuple[Array, ...]]] = {}
         self._tick = -1
@@ -66,6 +67,8 @@ class _Replay:
 
     def _fly(self, frame: Frame) -> None:
         flight = self._flight
+        if flight is None:
+            return
         command = flight.tick(frame.header.t, frame.records[0]).copy()
         told = tuple(getattr(flight, name).copy() for name in ("estimate", "control") if hasattr(flight, name))
         self._tick = frame.header.tick

@@ -7,7 +7,7 @@ by record, as `attitude.spacecraft.tick.Spacecraft.run` does.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +44,14 @@ class Memory:
 
 
 class Spool:
-    """Keeps the rows in a file of bare float64, removed at the end; what is not whole is cut off."""
+    """Keeps the rows in a nameless file of bare float64 in `folder`; what is not whole is cut off."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise ValueError(f"log cannot be kept in {folder}: {error.strerror}") from None
+        self._fd = self._file.fileno()
         self._end = 0
 
     def __call__(self, rows: Array) -> None:
@@ -65,22 +68,19 @@ class Spool:
 
     def read(self) -> Array:
         """All rows `(N, WIDTH)`."""
-        return np.fromfile(self._path).reshape(-1, WIDTH)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        return np.fromfile(self._file, count=self._end // 8).reshape(-1, WIDTH)
 
     def close(self) -> None:
-        """Remove the file; a second call does nothing."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-            with suppress(OSError):
-                self._path.unlink()
+        """Give the file back; a second call does nothing."""
+        self._file.close()
 
 
 class RowLog:
-    """A log of whole rows; `full` as in `RingLog`, `path` of the spool file, none to keep the rows in memory."""
+    """A log of whole rows; `full` as in `RingLog`, `folder` for a spool file, none to keep the rows in memory."""
 
-    def __init__(self, path: Path | None = None, full: Full = "lose", sink: Sink | None = None) -> None:
-        self._store = Memory() if path is None else Spool(path)
+    def __init__(self, folder: Path | None = None, full: Full = "lose", sink: Sink | None = None) -> None:
+        self._store = Memory() if folder is None else Spool(folder)
         self._ring = RingLog(WIDTH, sink or self._store, rows=4096, full=full)
 
     def put(self, row: Array) -> bool:

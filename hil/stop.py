@@ -1,14 +1,14 @@
-"""Orderly stop: a flag anyone may set, and SIGINT and SIGTERM that set it."""
+"""Orderly stop: a flag anyone may set, and SIGINT, SIGTERM and SIGHUP that set it; and work that is not stopped."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopFlag:
@@ -31,16 +31,30 @@ class StopFlag:
 
 @contextmanager
 def stopped_by_signals(flag: StopFlag) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set the flag, and give the handlers back; does nothing outside the main thread."""
+    """Let signals set the flag, but those that are ignored (`nohup`); does nothing outside the main thread."""
+    with _handled(flag.handle):
+        yield
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Let signals pass while results are written."""
+    with _handled(lambda number, frame: None):
+        yield
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in STOPPING}
-    for number in STOPPING:
-        signal.signal(number, flag.handle)
+    found = {number: signal.getsignal(number) for number in STOPPING}
+    before = {number: old for number, old in found.items() if old is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, old in before.items():
             # None: a handler that was not set from Python, which Python cannot give back
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            signal.signal(number, signal.SIG_DFL if old is None else old)

@@ -13,6 +13,7 @@ from hil.links import Link, LinkCounters
 from hil.packets import crc16
 
 CHUNK = 4096  # bytes per read
+READS = 64  # of bytes that are no packet, in one call of `receive` at most
 MARK = len(SYNC_MARKER)
 SELECTABLE = 1024  # file descriptors `select` can wait for
 
@@ -170,13 +171,15 @@ class BufferedLink(Link):
 
     def receive(self, timeout_s: float = 0.0) -> bytes | None:
         """The next packet, of any connection."""
-        deadline = time.monotonic() + timeout_s
+        deadline, reads = time.monotonic() + timeout_s, 0
         while True:
             packet = self._take()
             if packet is not None:
                 return packet
-            left = deadline - time.monotonic()
-            if not self._fill(max(0.0, left)) or left <= 0.0:
+            left, before = deadline - time.monotonic(), self.counters.bytes_received
+            filled, reads = self._fill(max(0.0, left)), reads + 1
+            dry = self.counters.bytes_received == before or reads >= READS
+            if not filled or (left <= 0.0 and dry):
                 return self._take()
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EVERY_S = 0.5
+PATIENCE_S = 2.0
 
 
 class View:
@@ -63,7 +64,7 @@ class View:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join()
+        self._thread.join(PATIENCE_S)  # a terminal that takes nothing must not keep the results from being written
 
 
 def _motion(truth: Array, control: Array) -> list[tuple[str, str]]:

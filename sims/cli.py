@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -292,6 +293,11 @@ def main() -> None:
         if end.code == INTERRUPTED:
             typer.echo("interrupted; files that were already written stay", err=True)
         raise
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo(f"standard output cannot be written: {error.strerror}", err=True)
+        sys.exit(FAILED)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,14 @@ Reorder = Annotated[float, _share("overtaken by the next")]
 Duplicate = Annotated[float, _share("sent twice")]
 Corrupt = Annotated[float, _share("damaged")]
 OnLoss = Annotated[str, typer.Option(help="hold or zero the commands of a silent flight side; in lockstep time waits.")]
-Connect = Annotated[float, typer.Option(help="Seconds to wait for the first handshake.", min=0.0)]
+LONGEST_S = 1e6
+
+
+def _silence(help_text: str, least: float) -> Any:
+    return typer.Option(help=help_text, min=least, max=LONGEST_S)
+
+
+Connect = Annotated[float, _silence("Seconds to wait for the first handshake.", 0.0)]
 Fifo = Annotated[int | None, typer.Option(help="SCHED_FIFO priority, 1 to 99, if the system allows.")]
 Cpu = Annotated[int | None, typer.Option(help="Processor to stay on.")]
 NoView = Annotated[bool, typer.Option("--no-view", help="No live view, even in a terminal.")]
@@ -60,9 +67,9 @@ def plant(
     link: Link,
     rate: Rate = "real",
     on_loss: OnLoss = "hold",
-    timeout_s: Annotated[float, typer.Option(help="Silence after which the flight side is lost.", min=1e-3)] = 1.0,
+    timeout_s: Annotated[float, _silence("Silence after which the flight side is lost.", 1e-3)] = 1.0,
     connect_s: Connect = 120.0,
-    give_up_s: Annotated[float, typer.Option(help="In lockstep: silence after which the run ends.", min=0.0)] = 60.0,
+    give_up_s: Annotated[float, _silence("In lockstep: silence after which the run ends.", 0.0)] = 60.0,
     out: Out = None,
     duration_s: Duration = None,
     log_hz: LogHz = None,
@@ -109,7 +116,7 @@ def plant(
 def flight(
     scenario: Name,
     link: Link,
-    timeout_s: Annotated[float, typer.Option(help="Silence of the plant after which this side ends.", min=0.1)] = 30.0,
+    timeout_s: Annotated[float, _silence("Silence of the plant after which this side ends.", 0.1)] = 30.0,
     connect_s: Connect = 120.0,
     tick_hz: TickHz = None,
     seed: Seed = None,

@@ -34,7 +34,7 @@ from hil.ring import LogReport, ObjectLog
 from hil.rows import RowLog
 from hil.runner import Overrun, Runner
 from hil.scheduling import Scheduling
-from hil.stop import StopFlag, stopped_by_signals
+from hil.stop import StopFlag, stopped_by_signals, unstopped
 from hil.view import EVERY_S, View
 from hil.waiting import Waiting
 from sims import log, output
@@ -42,7 +42,7 @@ from sims.about import about
 from sims.run import LOG
 from sims.scenario import Scenario, load, load_text
 
-SPOOL = "rows.part"
+RESULTS = (LOG, "hil.json", "hil.txt")
 PATIENCE_S = 2.0  # before a wait is told of
 EVENTS = 256  # that wait to be told, from the loop to standard error
 COMPLETE = "complete"
@@ -193,8 +193,7 @@ def _setting(scenario: Scenario, options: LoopOptions) -> Iterator[_Setting]:
     clock = clock_of(options.rate)
     every = _log_every(scenario, options.log_hz)
     ticks = ticks_of(scenario, options.duration_s)
-    spool = None if options.out is None else options.out / SPOOL
-    rows = RowLog(spool, "wait" if isinstance(clock, Lockstep) else "lose")
+    rows = RowLog(options.out, "wait" if isinstance(clock, Lockstep) else "lose")
     try:
         yield _Setting(scenario, options, clock, ticks, every, rows)
     finally:
@@ -215,6 +214,7 @@ def fly_plant(
 ) -> Outcome:  # fmt: skip
     """The spacecraft on a link; a flight side must introduce itself first."""
     plant = Plant(scenario.plant_config(), scenario.seed)
+    _check_record(line_options.record, options.out)
     with ExitStack() as stack:
         setting = stack.enter_context(_setting(scenario, options))
         line = Line(
@@ -237,6 +237,7 @@ def fly_plant(
         tell(f"plant of {scenario.name} at {line.address}, waiting for the flight side")
         _meet(line, connect_s, tell)
         views.append(View(plant.truth, side.control, runner.report, lambda: _shown(side, line)))
+        stack.enter_context(unstopped())  # the runner has its own way to stop; what was flown shall be written
         run, wall_s = _run(runner, setting.ticks + (not setting.lockstep), views)
         side.finish(Reason.FINISHED if run.stop_reason == COMPLETE else Reason.ASKED)
         rows, kept = setting.log.finish()
@@ -245,6 +246,12 @@ def fly_plant(
                          finished=finished, asked=setting.asked("plant", on_loss=on_loss, timeout_s=timeout_s),
                          wall_s=wall_s, events=side.events)  # fmt: skip
         return _kept(setting, rows, result)
+
+
+def _check_record(record: Path | None, out: Path | None) -> None:
+    """A recording and the results are different files."""
+    if record is not None and out is not None and record.resolve() in [(out / name).resolve() for name in RESULTS]:
+        raise ValueError(f"--record must not be a file that --out {out} will hold, got {record}")
 
 
 def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool, tell: Callable[[str], object]) -> Outcome:
@@ -259,10 +266,11 @@ def fly_loop(scenario: Scenario, options: LoopOptions, compare: bool, tell: Call
         runner = setting.runner(loop.groups(setting.every), _view_group(setting, views))
         views.append(View(plant.truth, flight.control, runner.report, dict))
         bare = stack.enter_context(_bare(scenario, setting.ticks)) if compare else None
+        stack.enter_context(unstopped())
         run, wall_s = _run(runner, setting.ticks, views)
         rows, kept = setting.log.finish()
         finished = run.ticks_run + run.skipped == setting.ticks and not run.errors and kept.complete
-        result = Outcome(run=run, log=kept, line={}, counters={}, bare=bare.result() if bare else None,
+        result = Outcome(run=run, log=kept, line={}, counters={}, bare=_beside(bare, run),
                          finished=finished, asked=setting.asked("loop"), wall_s=wall_s)  # fmt: skip
         return _kept(setting, rows, result)
 
@@ -272,6 +280,11 @@ def _run(runner: Runner, ticks: int, views: list[View]) -> tuple[Report, float]:
     shown, began = any(group.name == "view" for group in runner.groups), time.perf_counter()
     with views[0] if shown else nullcontext():
         return runner.run(ticks), time.perf_counter() - began
+
+
+def _beside(bare: Baseline | None, run: Report) -> Durations | None:
+    """What the bare loop came to; nothing if it would go on for longer than the run did."""
+    return bare.result() if bare is not None and run.stop_reason == COMPLETE else None
 
 
 def _bare(scenario: Scenario, ticks: int) -> Baseline:
@@ -299,6 +312,8 @@ def _meet(line: Line, timeout_s: float, tell: Callable[[str], object]) -> None:
     stop = StopFlag()
     with stopped_by_signals(stop):
         complaint = line.meet(timeout_s, lambda: stop.reason is not None, tell)
+    if stop.reason is not None:
+        raise KeyboardInterrupt
     if complaint:
         raise ValueError(f"no handshake on {line.options.link}: {complaint}")
 
@@ -325,8 +340,8 @@ def _kept(setting: _Setting, rows: Rows, result: Outcome) -> Outcome:
     except OSError as error:
         result = result.less(out / LOG, error)
     try:
-        output.write_whole(out / "hil.json", output.json_text(result.document()) + "\n")
-        output.write_whole(out / "hil.txt", result.text() + "\n")
+        output.write_whole(out / RESULTS[1], output.json_text(result.document()) + "\n")
+        output.write_whole(out / RESULTS[2], result.text() + "\n")
     except OSError as error:
         result = result.less(out, error)
     return result
@@ -382,7 +397,10 @@ def fly_again(path: Path, key: bytes | None) -> Replayed:
 def scenario_from(text: str, name: str) -> Scenario:
     """The scenario of a kept text, the changes included that `Scenario.replaced` noted at its top."""
     lines = re.findall(r"^# replaced: (\S+) = (.*)$", text, re.MULTILINE)
-    changes = {path: ast.literal_eval(value) for path, value in reversed(lines)}  # the last change stands first
+    try:
+        changes = {path: ast.literal_eval(value) for path, value in reversed(lines)}  # the last change stands first
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise ValueError(f"scenario {name} has a line '# replaced: …' that tells no change") from None
     given = load_text(text, name)
     return given.replaced(changes) if changes else given
 

@@ -118,7 +118,8 @@ def _numbered(names: Mapping[int, str]) -> dict[str, Any]:
 
 def _whole_numbers(values: Array) -> Any:
     """As integers, unless that would hide a value that is none."""
-    whole = np.isfinite(values).all() and (values == np.round(values)).all()
+    limits = np.iinfo(np.int32)
+    whole = ((limits.min <= values) & (values <= limits.max) & (values == np.round(values))).all()
     return values.astype(np.int32) if whole else values
 
 

@@ -506,3 +506,25 @@ def test_no_descriptors_are_left_behind():
         with pytest.raises(LinkError):
             open_link(text)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+# ------------------------------------------------------------------ what strangers and noise hide
+def test_the_peer_is_heard_behind_strangers():
+    with Udp(LOCAL) as peer, Udp(LOCAL) as stranger:
+        server = Udp(LOCAL, peer.address, only_peer=True)
+        with server:
+            for sender, words in ((stranger, [b"x"] * 20), (peer, [b"good"])):
+                sender._last = server.address
+                assert all([sender.reply(word) for word in words])
+            time.sleep(0.05)
+            assert server.receive(0.0) == b"good"
+            assert server.counters.foreign == 20
+
+
+def test_a_packet_is_found_behind_much_noise_in_one_call():
+    packet = Codec(Role.PLANT, bytes(range(1, 9)), 0.1).samples(0, 0.0, np.zeros(64))
+    with TcpServer(LOCAL) as server, socket.create_connection(server.address) as client:
+        assert server.receive(0.05) is None
+        client.sendall(b"noise " * 5000 + SYNC_MARKER + packet)
+        time.sleep(0.1)
+        assert server.receive(0.0) == packet

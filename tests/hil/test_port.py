@@ -1,6 +1,7 @@
 """Ports: two sides find each other over real links, lose each other and find each other again."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -38,11 +39,30 @@ def port(link, role, scenario=SCENARIO, key=None):
 
 
 def both(plant, flight, timeout=SOON):
-    """Both sides look for each other at once."""
-    thread = threading.Thread(target=flight.synchronise, args=(timeout,))
+    """Both sides look for each other at once; the one that has found the other goes on listening, as sides do."""
+    over = time.monotonic() + timeout
+
+    def look(side, other):
+        side.synchronise(timeout)
+        while not other.synchronised and time.monotonic() < over:
+            side.receive(0.01)
+
+    thread = threading.Thread(target=look, args=(flight, plant))
     thread.start()
-    plant.synchronise(timeout)
+    look(plant, flight)
     thread.join()
+
+
+def test_the_first_frame_after_the_handshake_is_not_lost():
+    """The plant's first samples lie right behind the HELLO that makes it the peer."""
+    near, far = in_process_pair()
+    plant, flight = Codec(Role.PLANT, SCENARIO, 0.1), port(far, Role.FLIGHT)
+    assert not flight.synchronise(0.01)  # it has introduced itself
+    plant.decode(near.receive())
+    near.send(plant.hello())
+    near.send(plant.samples(0, 0.0, np.ones(64)))
+    assert flight.synchronise(SOON)
+    assert flight.receive(0.0).name == "samples"
 
 
 def answer(flight, ticks):

@@ -11,7 +11,7 @@ import pytest
 from hil.clock import FakeClock
 from hil.rate_groups import RateGroup
 from hil.runner import Runner
-from hil.stop import StopFlag, stopped_by_signals
+from hil.stop import STOPPING, StopFlag, stopped_by_signals, unstopped
 
 PATIENCE_S = 60  # far beyond any machine's worst day; reached only when the test fails
 
@@ -129,3 +129,22 @@ def test_another_thread_can_stop_a_loop_that_waits_for_long():
     report = runner.run()
     stopper.join(PATIENCE_S)
     assert (report.ticks_run, report.stop_reason) == (1, "from outside")
+
+
+def test_signals_pass_while_results_are_written():
+    before = [signal.getsignal(number) for number in STOPPING]
+    with unstopped():
+        for number in STOPPING:
+            signal.raise_signal(number)
+    assert [signal.getsignal(number) for number in STOPPING] == before
+
+
+def test_a_hang_up_stops_the_loop_unless_it_is_ignored():
+    """Under `nohup` the hang-up is ignored, and stays so."""
+    for ignored in (False, True):
+        old = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignored else signal.getsignal(signal.SIGHUP)
+        flag = StopFlag()
+        with stopped_by_signals(flag):
+            signal.raise_signal(signal.SIGHUP)
+        signal.signal(signal.SIGHUP, old)
+        assert flag.reason == (None if ignored else "SIGHUP")

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -174,3 +175,19 @@ def test_a_full_disk_costs_the_log_and_not_the_report(tmp_path, full_disk):
     assert 300 - 18 <= lost == 300 - kept
     assert f"log: {kept} rows written of 300; 0 lost in a full ring, {lost} failed" in result.stdout
     assert told["not_written"] == (f"results not written to {tmp_path / 'mission.nc'}: File too large" if kept else "")
+
+
+@pytest.mark.parametrize("name", ["mission.nc", "hil.json", "hil.txt"])
+def test_a_recording_is_none_of_the_results(tmp_path, name):
+    told = refused("plant", *ONE, "pty:", "--out", tmp_path, "--record", tmp_path / name)
+    assert told == f"--record must not be a file that --out {tmp_path} will hold, got {tmp_path / name}"
+
+
+def test_a_comment_that_looks_like_a_change_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="scenario mine has a line '# replaced: …' that tells no change"):
+        scenario_from("# replaced: wheels = the spare set\n", "mine")
+
+
+def test_a_log_with_numbers_no_mode_has():
+    assert log._whole_numbers(np.array([1.0, 3e9])).tolist() == [1.0, 3e9]
+    assert log._whole_numbers(np.array([1.0, 2.0])).dtype == np.int32

@@ -58,7 +58,7 @@ def test_records_lie_side_by_side():
 
 
 def test_a_spool_file_keeps_whole_rows_and_goes_at_the_end(tmp_path):
-    log = RowLog(tmp_path / "rows")
+    log = RowLog(tmp_path)
     wanted = np.random.default_rng(5).normal(size=(700, WIDTH))
     for row in wanted:
         log.put(row)
@@ -70,7 +70,7 @@ def test_a_spool_file_keeps_whole_rows_and_goes_at_the_end(tmp_path):
 
 
 def test_a_full_disk_loses_rows_and_spoils_none(tmp_path, monkeypatch):
-    spool, write, room = Spool(tmp_path / "rows"), os.write, [3 * WIDTH * 8 + 100]
+    spool, write, room = Spool(tmp_path), os.write, [3 * WIDTH * 8 + 100]
 
     def limited(fd, data):
         if not room[0]:
@@ -117,3 +117,16 @@ def test_a_sink_that_stands_still_holds_no_tick_up():
     assert 4096 <= kept.written < ticks
     assert kept.written + kept.lost == kept.offered == ticks
     log.close()
+
+
+def test_two_logs_in_one_folder_do_not_mix(tmp_path):
+    logs = [RowLog(tmp_path, full="wait") for _ in range(2)]
+    for k, log in enumerate(logs):
+        for _ in range(300):
+            log.put(np.full(WIDTH, float(k)))
+    for k, log in enumerate(logs):
+        rows = np.concatenate(list(log.finish()[0].values()), axis=1)
+        assert rows.shape == (300, WIDTH)
+        assert (rows == k).all()
+        log.close()
+    assert list(tmp_path.iterdir()) == []

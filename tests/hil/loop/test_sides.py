@@ -315,6 +315,30 @@ def test_a_program_that_raises_is_counted_and_does_not_answer(flown):
     assert flown.side.counters.first_error == "ArithmeticError: no such time"
 
 
+@pytest.mark.parametrize(
+    ("answer", "estimate", "why"),
+    [
+        ([0.0] * 3, None, "command must be 16 finite numbers"),
+        (None, None, "command must be 16 finite numbers"),
+        ([np.nan] * 16, None, "command must be 16 finite numbers"),
+        ("text", None, "could not convert string to float"),
+        ([0.0] * 16, np.zeros(3), r"estimate must be 22 numbers, got shape (3,)"),
+    ],
+)
+def test_a_program_that_answers_nonsense_is_counted_and_raises_nothing(ends, answer, estimate, why):
+    program = SimpleNamespace(tick=lambda t, samples: answer, estimate=estimate, control=np.zeros(17))
+    side = FlightSide(ends.flight, lambda: program, timeout_s=20.0)
+    thread = threading.Thread(target=side.run)
+    thread.start()
+    assert ends.plant.synchronise(10.0)
+    ends.plant.send(ends.plant.codec.samples(0, 0.0, np.zeros(64)))
+    assert ends.plant.receive(0.3) is None
+    side.stop.set("test")
+    thread.join()
+    assert (side.counters.errors, side.counters.ticks, side.stop.reason) == (1, 0, "test")
+    assert why in side.counters.first_error
+
+
 def test_stop_ends_it(flown):
     from hil.layout import Reason
 
