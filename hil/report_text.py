@@ -7,7 +7,7 @@ from typing import Any
 
 from hil.lateness import Durations
 from hil.plant_side import Event
-from hil.report import Report
+from hil.report import Report, summary
 from hil.ring import LogReport
 
 BAR = 50  # columns of the longest bar
@@ -23,7 +23,7 @@ def text(
     run: Report, log: LogReport, line: Mapping[str, Any], counters: Mapping[str, Any], bare: Durations | None
 ) -> str:
     """The whole report; `line` and `counters` are empty for a loop in one process."""
-    parts = [_summary(run), _times(run, bare), _log(log)]
+    parts = [summary(run), _times(run, bare), _log(log)]
     parts += [f"{_counters('plant', counters)}\n{LEGEND}"] if counters else []
     parts += [_line(line)] if line else []
     parts += [histogram("lateness", run.lateness)] if run.lateness.max_us else []
@@ -41,14 +41,6 @@ def event(one: Event) -> str:
 def events(found: Sequence[Event]) -> str:
     """What happened, in order; empty if nothing did."""
     return "\n".join(["events", *map(event, found)]) if found else ""
-
-
-def _summary(run: Report) -> str:
-    return (
-        f"{run.ticks_run} ticks at {run.rate_hz:g} Hz by {run.clock}, {run.duration_s:.3f} s: {run.stop_reason}\n"
-        f"slips {run.slips}, skipped {run.skipped}, overruns {run.overruns}, errors {run.errors}, "
-        f"watchdog trips {run.watchdog_trips}, drift {run.drift_s * 1e6:.0f} us"
-    )
 
 
 def _times(run: Report, bare: Durations | None) -> str:
