@@ -113,6 +113,7 @@ class PlantSide:
         self._open = False  # whether it waits for its command
         self._answered = self._told = -1  # tick of the newest command, and of the newest housekeeping
         self._heard_s = time.monotonic()
+        self._silent_from_s = 0.0  # while it is lost: a new handshake does not shorten the silence that is told
         self._lost = self._given_up = False
         self._row = np.full(WIDTH, np.nan)
         self._parts = split(self._row)
@@ -127,7 +128,7 @@ class PlantSide:
         """How the flight side is doing, for people."""
         if not self._lost:
             return "answers" if self._answered >= 0 else "has not answered yet"
-        return f"SILENT for {time.monotonic() - self._heard_s:.1f} s, {self._doing()}"
+        return f"SILENT for {time.monotonic() - self._silent_from_s:.1f} s, {self._doing()}"
 
     def _doing(self) -> str:
         if self._lockstep:
@@ -235,7 +236,7 @@ class PlantSide:
         self.counters.late_commands += tick < self._tick
         if self._lost:
             self.counters.recoveries += 1
-            self._note(f"flight side is back after {time.monotonic() - self._heard_s:.1f} s")
+            self._note(f"flight side is back after {time.monotonic() - self._silent_from_s:.1f} s")
         self._lost, self._heard_s = False, time.monotonic()
         self.command[:] = command
         self._answered = tick
@@ -246,7 +247,7 @@ class PlantSide:
         if silent_s < self._timeout_s or self._answered == self._tick:
             return
         if not self._lost:
-            self._lost = True
+            self._lost, self._silent_from_s = True, self._heard_s
             self.counters.losses += 1
             self._note(f"flight side silent for {silent_s:.1f} s, {self._doing()}")
         self._help()
